@@ -4,7 +4,7 @@ import { createParser } from 'eventsource-parser'
 import type { Tokens } from '../core/call.ts'
 import { isObject, type Json, tokenCount } from '../dialects/json.ts'
 import { kindsIn } from '../dialects/served.ts'
-import { StringShortener } from '../json/short-strings.ts'
+import { StringShortener } from './short-strings.ts'
 
 /** Maximum bytes of an answer that are stored for reading, long strings shortened. */
 const MAX_READ_BYTES = 2 ** 20
@@ -67,11 +67,11 @@ function lastFacts(text: string): AnswerFacts {
 function factsOf(json: unknown): AnswerFacts {
   if (!isObject(json)) return NO_FACTS
   const { model } = json
-  return { model: typeof model === 'string' ? model : null, tokens: tokensIn(json) }
+  return { model: typeof model === 'string' ? model : null, tokens: answerTokens(json) }
 }
 
 /** Returns the tokens that an answer or an event of OpenAI, Anthropic or Jina reports. */
-export function tokensIn(json: Json): Tokens | null {
+export function answerTokens(json: Json): Tokens | null {
   const { usage, data } = json
   const [first] = Array.isArray(data) ? data : [json]
   return isObject(usage) ? reportedTokens(usage, isObject(first) && typeof first.b64_json === 'string') : null

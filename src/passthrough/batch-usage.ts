@@ -5,7 +5,7 @@ import { addCosts, type KnownCost } from '../core/record.ts'
 import { isObject, type Json, member, textOf, tokenCount } from '../dialects/json.ts'
 import { tokensOf as messageTokens, usageOf } from '../dialects/messages/usage.ts'
 import type { Pricer } from '../pricing/pricing.ts'
-import { reportedTokens, tokensIn } from './answer-facts.ts'
+import { answerTokens, reportedTokens } from './answer-facts.ts'
 
 /** Maximum bytes of a result line that is read. */
 const MAX_LINE_BYTES = 8 * 2 ** 20
@@ -130,7 +130,7 @@ function answerIn(json: unknown): { readonly model: string; readonly tokens: Tok
   const response = member(json, 'response')
   const body = member(response, 'body')
   if (member(response, 'status_code') !== 200 || !isObject(body)) return null
-  return { model: textOf(body.model), tokens: tokensIn(body) }
+  return { model: textOf(body.model), tokens: answerTokens(body) }
 }
 
 const inBatch = (tokens: Tokens): Tokens => ({

@@ -7,7 +7,7 @@ import Anthropic, { toFile as anthropicFile } from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import { CohereClient, CohereError } from 'cohere-ai'
 import OpenAI, { toFile } from 'openai'
-import { CLIENT_KEY, HELD, recordedCalls, records, startForClients } from './test-clients.ts'
+import { CLIENT_KEY, HELD, keyRecords, recordedCalls, startForClients } from './test-clients.ts'
 
 test("OpenAI's client can use audio, images, moderations and completions", async (t) => {
   const { gateway, mock } = await startForClients(t)
@@ -49,7 +49,7 @@ test("OpenAI's client can use audio, images, moderations and completions", async
     ['image_edit.partial_image', 'PNG'],
     ['image_edit.completed', 'PNG'],
   ])
-  const [priced] = await records(gateway)
+  const [priced] = await keyRecords(gateway)
   const last = edited.at(-1)!
   assert.ok(last.type === 'image_edit.completed')
   const { input_tokens_details: input, output_tokens: output } = last.usage

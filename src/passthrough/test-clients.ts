@@ -42,7 +42,7 @@ keys: [ { name: team, digest: "sha256:${digest}" } ]`,
 }
 
 /** Returns the newest records of the key, at most 100, newest first, once all of them are closed. */
-export async function records(gateway: TestGateway): Promise<any[]> {
+export async function keyRecords(gateway: TestGateway): Promise<any[]> {
   const headers = { authorization: `Bearer ${CLIENT_KEY}` }
   return until('all calls are closed', async () => {
     const { data } = (await gateway.get('/api/usage/request-logs?limit=100', { headers })).json
@@ -52,4 +52,4 @@ export async function records(gateway: TestGateway): Promise<any[]> {
 
 /** Returns the calls in these records, oldest first. */
 export const recordedCalls = async (gateway: TestGateway): Promise<string[]> =>
-  (await records(gateway)).map(({ method, endpoint, state }) => `${method} ${endpoint} ${state}`).reverse()
+  (await keyRecords(gateway)).map(({ method, endpoint, state }) => `${method} ${endpoint} ${state}`).reverse()
