@@ -82,7 +82,7 @@ export function report({ targets, load, streams, disk, idle, sizes }: BenchResul
       ]),
     ),
     'The bare proxy does not translate: its messages go to the provider as messages.',
-    'Who put the calls on record: the main thread; the writer thread because another connection was writing; the writer thread because several calls came in one turn of the event loop, or it had a batch.',
+    'The table counts the calls by the thread that recorded them: the main thread; the writer thread, because another connection was writing; the writer thread, because several calls came in one turn of the event loop or it had a batch.',
     table(
       ['calls', 'main thread', 'lock taken', 'together'],
       load.map((each) => [nameOf(each), ...sharesOf(each.openings)]),

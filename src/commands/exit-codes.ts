@@ -9,19 +9,19 @@ const SILENT = 'the gateway does not answer, or refuses'
 
 /** Exit codes of each command, by its full name. */
 export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
-  serve: ['stopped on request (SIGTERM, Ctrl-C)', 'it could not start', CONFIG],
+  serve: ['stopped on request (SIGTERM, Ctrl-C)', 'the gateway could not start', CONFIG],
   routes: ['shown', 'the gateway that `--url` names does not answer', CONFIG],
   record: [
     'stopped on request; with a program, its own exit code',
-    'it could not start, or an exchange was not recorded',
+    'the gateway could not start, or an exchange was not recorded',
     CONFIG,
   ],
-  replay: ["the program's own exit code", 'it could not start, or a call has no recording', CONFIG],
+  replay: ["the program's own exit code", 'the gateway could not start, or a call has no recording', CONFIG],
   'models list': ['shown', null, CONFIG],
-  'models sync': ['the file was written', 'it could not be written', CONFIG],
+  'models sync': ['the file was written', 'the file could not be written', CONFIG],
   'models forget': ['deleted, or there were no refusals', 'the file cannot be written', CONFIG],
-  'recordings list': ['shown', 'they cannot be read', USAGE],
-  'recordings verify': ['all recordings are valid', 'some are invalid or cannot be read', USAGE],
+  'recordings list': ['shown', 'the recordings cannot be read', USAGE],
+  'recordings verify': ['all recordings are valid', 'some recordings are invalid or cannot be read', USAGE],
   'recordings import': ['everything was imported or already there', 'something was refused', USAGE],
   'recordings drift': [
     'no changes; without `--live`, the cost was printed',
@@ -39,12 +39,12 @@ export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
     CONFIG,
   ],
   ui: ['opened, or the address was printed', SILENT, CONFIG],
-  mcp: ['stdin ended', 'it could not start, or a message on stdin is longer than 10 MiB', CONFIG],
-  completion: ['printed', 'it could not be written', USAGE],
+  mcp: ['stdin ended', 'the program could not start, or a message on stdin is longer than 10 MiB', CONFIG],
+  completion: ['printed', 'the output could not be written', USAGE],
   'config check': [
     'the configuration is valid',
-    'it cannot be checked',
-    'it is invalid; one line for each problem',
+    'the configuration cannot be checked',
+    'the configuration is invalid; one line for each problem',
   ],
   'fleet status': ['printed', 'the shared log does not answer, or has no tables', CONFIG],
   'fleet migrate': ['the tables exist', 'the shared log does not answer, or refuses', CONFIG],
@@ -53,10 +53,10 @@ export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
     'the shared log does not answer',
     'no such gateway, or it is alive; wrong usage or configuration',
   ],
-  init: ['the file was written', 'it could not be written', 'wrong usage, or the file already exists'],
+  init: ['the file was written', 'the file could not be written', 'wrong usage, or the file already exists'],
   'key list': ['shown', SILENT, CONFIG],
-  'key new': ['the key was written', 'it could not be written', USAGE],
-  mock: ['stopped on request; with `--list`, shown', 'it could not start', USAGE],
+  'key new': ['the key was written', 'the key could not be written', USAGE],
+  mock: ['stopped on request; with `--list`, shown', 'the mock could not start', USAGE],
   doctor: ['all is well', 'something is BAD', USAGE],
   statusline: [
     'always for a client, because it would otherwise blank the row',
@@ -80,9 +80,9 @@ export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
   'conform explain': ['explained', null, 'there is no such requirement'],
   'target check': [
     'the gateway matches the file',
-    'it does not',
+    'the gateway does not match the file',
     'the file is wrong',
-    'it cannot be started or reached',
+    'the gateway cannot be started or reached',
   ],
   'target init': ['written', null, USAGE, 'written, but the gateway could not be tried'],
   judge: [

@@ -22,7 +22,8 @@ const response = z.strictObject({
 
 export const autoRouting = {
   path: '/api/analytics/auto-routing',
-  summary: 'shares of strategies, tiers and providers, and of calls that fell back; `?window=24h|7d|30d`',
+  summary:
+    'shares of strategies, tiers and providers, and the share of calls that fell back; `?window=24h|7d|30d`',
   query,
   response,
   async answer({ scope, ...asked }, { caller, requestId }, context) {

@@ -115,7 +115,7 @@ const LEVELS = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 export const models = {
   path: '/v1/models',
   summary:
-    "the models and routes, in OpenAI's list format; in Anthropic's with `anthropic-version`, in Google's with `x-goog-api-client` or `x-goog-api-key`; empty, in Codex's, with `?client_version=`",
+    "the models and routes in OpenAI's list format; in Anthropic's format with `anthropic-version`; in Google's format with `x-goog-api-client` or `x-goog-api-key`; an empty list in Codex's format with `?client_version=`",
   keyParameter: 'key',
   query: modelsQuery,
   response: modelsResponse,
@@ -138,7 +138,7 @@ export const models = {
 
 export const model = {
   path: '/v1/models/*',
-  summary: 'one of them; the id may contain slashes, encoded or not',
+  summary: 'one model or route; the id may contain slashes, encoded or not',
   keyParameter: 'key',
   query: oneQuery,
   response: modelResponse,

@@ -27,7 +27,7 @@ const response = z.union([
 export const publicModels = {
   path: '/v1beta/models',
   summary:
-    "name, strategy, model ids, provider and description, and nothing else; in Google's format with its headers",
+    "only the name, strategy, model ids, provider and description; in Google's format if a header of Google's clients is sent",
   keyParameter: 'key',
   query,
   response,
@@ -52,7 +52,7 @@ export const publicModels = {
 
 export const publicModel = {
   path: '/v1beta/models/*',
-  summary: "one of them in Google's format; the id may contain slashes, encoded or not",
+  summary: "one model or route in Google's format; the id may contain slashes, encoded or not",
   keyParameter: 'key',
   query,
   response: googleEntry,

@@ -59,7 +59,7 @@ const sessionResponse = schemas.session.extend({
 
 export const sessionRead = {
   path: '/api/sessions/*',
-  summary: 'one session, with its usage per model',
+  summary: 'one session, with its usage of each model',
   query: scopeOnly,
   response: sessionResponse,
   async answer(query, { rest, caller }, context) {

@@ -14,8 +14,8 @@ const SUMMARIES: Readonly<Record<Operation['group'], string>> = {
   rerank: 'ranking of documents, in the format of Cohere or Jina; recorded and relayed, spends money',
   completions: "OpenAI's older completions, streamed or not; recorded and relayed, spends money",
   'image-edits': 'edits and variations of pictures; recorded and relayed, spends money',
-  files: 'files that a provider keeps for the key that sent them; recorded and relayed, no inference',
-  batches: 'batches: starting one spends money, everything else does not; recorded and relayed',
+  files: 'files that a provider stores for the key that sent them; recorded and relayed, no inference',
+  batches: 'batches; recorded and relayed; starting a batch spends money, other requests do not',
 }
 
 /** Returns the path at which an operation is mounted. The part from the id on is parsed later. */

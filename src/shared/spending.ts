@@ -27,7 +27,7 @@ export const SPENDING: readonly Row[] = [
     method: 'POST',
     path: 'responses/{id}/cancel',
     spends: 'no',
-    about: 'ends an answer that the provider keeps',
+    about: 'ends an answer that the provider stores',
   },
   { method: 'POST', path: 'batches/{id}/cancel', spends: 'no', about: 'ends a batch' },
   { method: 'POST', path: 'messages/batches/{id}/cancel', spends: 'no', about: 'ends a batch' },

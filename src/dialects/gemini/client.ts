@@ -72,7 +72,7 @@ export const client = {
   counting: {
     path: COUNT_PATH,
     alsoAt: COUNT_ALSO_AT,
-    summary: 'counts the tokens of a request to Gemini, like the endpoints above',
+    summary: 'counts the tokens of a Gemini request, by a provider or as an estimate; no call, no cost',
     schema: countSchema.loose(),
     estimate: (json) => JSON.stringify({ totalTokens: estimateAll(json) }),
   },

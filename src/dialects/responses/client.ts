@@ -61,7 +61,7 @@ export const client = {
     path: '/v1/responses/*',
     methods: ['GET', 'POST', 'DELETE'],
     summary:
-      'reads a stored response or its input items, cancels or deletes it; from the gateway’s own store, or from the provider that keeps it; no inference',
+      'reads a stored response or its input items, cancels or deletes it; from the gateway’s own store, or from the provider that stores it; no inference',
     offers:
       'GET ID, GET ID/input_items, POST ID/cancel and DELETE ID are served for responses on record. To compact, put a `compaction_trigger` last into the input of a response.',
     idIn(method, rest) {
