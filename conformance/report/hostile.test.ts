@@ -36,7 +36,7 @@ const results = (text: string): Results => ({
   reason: text,
   counts: { pass: 0, fail: 1, warn: 0, 'not-applicable': 0, untestable: 0, 'harness-error': 0, disabled: 0 },
   inferences: { total: 0, accounted: 0 },
-  verdicts: [verdict(text)],
+  verdicts: [verdict(text), { ...verdict(text), id: 'ROUTE-03', outcome: 'not-applicable' }],
   environment: {},
   set: '5.0',
   live: null,

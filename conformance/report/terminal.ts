@@ -21,6 +21,9 @@ const LOOKS: Readonly<Record<Outcome, readonly [mark: string, style: Style]>> = 
 /** Outcomes without their own line. */
 const UNLISTED: ReadonlySet<Outcome> = new Set(['not-applicable', 'disabled'])
 
+/** Beginning of the commonest reason why a requirement does not apply; the names of capabilities follow. */
+const UNDECLARED = 'the target file does not declare'
+
 const INDENT = '    '
 
 /** Returns causes of several failures: `27 of 35: each streamed call was answered with 500 {…}`. */
@@ -37,7 +40,7 @@ export interface TerminalOptions {
 
 /**
  * Returns the whole report: one line for each verdict, with a reason unless the verdict is a pass.
- * Requirements that do not apply share one line; disabled requirements are only counted.
+ * Requirements that do not apply for the same reason share a line; disabled requirements are only counted.
  */
 export function resultsTable(results: Results, { color, columns }: TerminalOptions): string {
   const paint = (style: Style, text: string) =>
@@ -72,21 +75,20 @@ export function resultsTable(results: Results, { color, columns }: TerminalOptio
   const seconds = (duration / 1000).toFixed(1)
   const { untested } = readProfile(profile)
   const said = Object.entries(counts).filter(([, count]) => count > 0)
-  const inapplicable = results.verdicts.flatMap(({ id, outcome }) => (outcome === 'not-applicable' ? id : []))
+  const inapplicable = Map.groupBy(
+    results.verdicts.filter(({ outcome }) => outcome === 'not-applicable'),
+    ({ reason }) => (reason.startsWith(UNDECLARED) ? `${UNDECLARED} what they need` : oneLine(reason)),
+  )
   const style: Style = conclusion === 'conformant' ? 'green' : conclusion === 'partial' ? 'yellow' : 'red'
   return [
     '',
     oneLine(`${target.name}${target.version ? ` ${target.version}` : ''}, profile ${profile}, set ${set}`),
     '',
     ...results.verdicts.filter(({ outcome }) => !UNLISTED.has(outcome)).map(line),
-    ...(inapplicable.length > 0
-      ? [
-          paint(
-            'gray',
-            `– not applicable, because the target file does not declare what they need: ${inapplicable.join(' ')}`,
-          ),
-        ]
-      : []),
+    ...[...inapplicable].flatMap(([reason, verdicts]) => [
+      paint('gray', `– not applicable: ${verdicts.map(({ id }) => id).join(' ')}`),
+      ...wrap(reason).map((part) => `${INDENT}${part}`),
+    ]),
     '',
     ...causesIn(results).flatMap((cause) => wrap(oneLine(cause))),
     ...wrap(`${conclusion}: ${oneLine(reason)}`).map((part, index) =>
