@@ -6,15 +6,15 @@ import { step } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { ANSWER_TIMEOUT_MS, answered, endMark, small } from './server.ts'
 
-const call = step('streamed call')
+export const streamedCall = step('streamed call')
 
 export const streamsEndOnce = {
   id: 'SRV-02',
   async exercise(session) {
-    await session.chat(call, { stream: true, body: small(session, true), timeout: ANSWER_TIMEOUT_MS })
+    await session.chat(streamedCall, { stream: true, body: small(session, true), timeout: ANSWER_TIMEOUT_MS })
   },
   judge: ({ evidence }) =>
-    call.in(evidence).flatMap((exchange) => {
+    streamedCall.in(evidence).flatMap((exchange) => {
       const { done, afterDone, finish, unreadable, errors } = readAnswer(exchange)
       const seen = [ref(exchange)]
       return [

@@ -150,6 +150,7 @@ import { tooLongIsRefused } from './SRV-10.ts'
 import { vectorsHaveTheirShape } from './SRV-11.ts'
 import { hostileBodiesAreSurvived } from './SRV-12.ts'
 import { callsAtOnceAreWhole } from './SRV-13.ts'
+import { streamsAgreeWithThemselves } from './SRV-14.ts'
 import { threadsStay } from './STATE-01.ts'
 import { threadsAreHeldOrRefused } from './STATE-02.ts'
 import { storedObjectsStay } from './STATE-03.ts'
@@ -311,6 +312,7 @@ const all: readonly Check[] = [
   vectorsHaveTheirShape,
   hostileBodiesAreSurvived,
   callsAtOnceAreWhole,
+  streamsAgreeWithThemselves,
   capabilitiesArrive,
   systemArrivesAsSent,
   discoveryIsQuick,

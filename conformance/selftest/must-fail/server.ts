@@ -41,6 +41,27 @@ export const mustFail = {
     caughtBy: ['SRV-02/events-are-json', 'SRV-02/says-why-it-ended', 'SRV-02@messages', 'SRV-02@responses'],
     start: modelServer({ events: (events) => events.map((event) => event.replace(/\}$/, ',}')) }),
   },
+  'server-draws-an-id-for-each-chunk': {
+    what: 'Each chunk of a chat stream has an id of its own.',
+    profile: 'server',
+    caughtBy: ['SRV-14/repeated-values-agree'],
+    start: modelServer({
+      events: (events) => events.map((event, index) => event.replace('chatcmpl-1', `chatcmpl-${index}`)),
+    }),
+  },
+  'server-forgets-the-text': {
+    what: 'The last event of a response has no text, and blocks of messages are not opened.',
+    profile: 'server',
+    caughtBy: ['SRV-14@messages/repeated-values-agree', 'SRV-14@responses/repeated-values-agree'],
+    start: modelServer({
+      events: (events) =>
+        without('"type":"content_block_start"')(events).map((event) =>
+          event.includes('"type":"response.incomplete"')
+            ? event.replace(/"text":"[^"]*"/, '"text":""')
+            : event,
+        ),
+    }),
+  },
   'server-streams-an-error': {
     what: 'A stream ends with an error after all of its text.',
     profile: 'server',

@@ -70,6 +70,16 @@ export const mustPass = {
       },
     }),
   },
+  'server-counts-in-another-chunk': {
+    what: 'The chunk with the usage has no choice, and an id of its own.',
+    profile: 'server',
+    start: modelServer({
+      events: (events) =>
+        events.map((event) =>
+          event.includes('"choices":[]') ? event.replace('chatcmpl-1', 'usage-1') : event,
+        ),
+    }),
+  },
   'server-adds-members': {
     what: 'Answers and events have more members than the dialect defines.',
     profile: 'server',
