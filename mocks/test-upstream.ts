@@ -20,7 +20,7 @@ export interface MockServer {
   /** Address for the `base_url` of an OpenAI-dialect provider. */
   readonly baseUrl: string
   readonly ledger: Received[]
-  /** Script for further requests. */
+  /** Script for later requests. */
   script: Script
   /** Requests with a connection that the client closed before the answer was complete. */
   readonly abandoned: number

@@ -66,7 +66,7 @@ export const evidenceSchema = z.strictObject({
   ledger: z.array(ledgerEntry),
   /** Times named by the exercise, for example the two ends of a window. */
   marks: z.record(z.string(), z.number()),
-  /** Further facts that the exercise records for the judge. */
+  /** Additional facts that the exercise records for the judge. */
   facts: z.record(z.string(), z.unknown()),
   /**
    * Reason why the exercise was impossible although the target declares the required capabilities; otherwise

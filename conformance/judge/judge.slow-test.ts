@@ -244,7 +244,7 @@ async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'exercise
   return carryOut({ ...own, id: 'OWN-01', judge: () => [] }, session)
 }
 
-test('a target that blocks an exercise is untestable, and the exercise makes no further calls', async (t) => {
+test('a target that blocks an exercise is untestable, and the exercise makes no more calls', async (t) => {
   let asked = 0
   const { untestable, harness_error, exchanges } = await carriedOut(t, {
     timeout: 50,

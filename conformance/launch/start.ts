@@ -91,7 +91,7 @@ export async function start(template: Target, options: StartOptions): Promise<St
 interface Keys {
   /** `key.client`, `digest.client` and so on, made for this instance. */
   readonly made: Values
-  /** Secrets by name; grows as further secrets become known. */
+  /** Secrets by name; grows as more secrets become known. */
   readonly secrets: Map<string, string>
   readonly redact: (text: string) => string
   readonly careful: <T>(work: () => Promise<T>) => Promise<T>

@@ -29,7 +29,7 @@ export interface Failed {
   readonly expected: string
   readonly seen: string
   readonly see: readonly string[]
-  /** Number of further findings of this id that are not shown. */
+  /** Number of other findings with this id, which are not shown. */
   readonly more: number
 }
 

@@ -121,7 +121,7 @@ export type MustPass = Started & {
   readonly target?: (target: Target) => Target
   /** Profile that it must pass, if it is not a gateway. */
   readonly profile?: 'server' | 'claude-code'
-  /** Further dialects to test; if set, only their checks run. */
+  /** Additional dialects to test; if set, only their checks run. */
   readonly on?: readonly Further[]
   /**
    * Recommendations (SHOULD) that the gateway omits, or that cannot be judged with it. They may end in a

@@ -40,8 +40,7 @@ function thinkingProblem(
 }
 
 /**
- * Checks the first call of each step since the user's last message; further calls of a step have no
- * signature.
+ * Checks the first call of each step since the user's last message; later calls of a step have no signature.
  */
 function signatureProblem(contents: unknown): string | null {
   if (!Array.isArray(contents)) return null

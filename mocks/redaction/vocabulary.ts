@@ -76,7 +76,7 @@ export function isStructural(name: string): boolean {
   )
 }
 
-/** Further words of addresses: paths of interfaces, and hosts that all customers share. */
+/** Additional words of addresses: paths of interfaces, and hosts that all customers share. */
 const ADDRESS_PARTS = new Set(
   `
   ai aiplatform alpha amazonaws anthropic assistants asst async audio aws azure backends batches bedrock beta

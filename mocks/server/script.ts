@@ -122,8 +122,8 @@ const answerSchema = z.strictObject({
    */
   times: z.union([z.int().min(1, TIMES), z.literal('every')], TIMES).default(1),
   /**
-   * Binds the answer to the provider and model of the first request that it answered: it answers all further
-   * requests to these only.
+   * Binds the answer to the provider and model of the first request that it answered: it answers later
+   * requests only if they have the same provider and model.
    */
   same_target: z.boolean().default(false),
 })

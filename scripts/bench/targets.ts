@@ -131,7 +131,7 @@ function said(child: ChildProcess, pattern: RegExp): Promise<string> {
       text += part
       const match = pattern.exec(text)
       if (!match) return
-      child.stdout!.off('data', read).resume() // further output is discarded
+      child.stdout!.off('data', read).resume() // later output is discarded
       resolve(match[1]!)
     }
     child.stdout!.setEncoding('utf8').on('data', read)

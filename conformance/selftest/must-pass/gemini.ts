@@ -28,7 +28,7 @@ export const mustPass = {
     },
   },
   'own-google-errors-say-more': {
-    what: 'The gateway’s own errors have further members and are in a list, as Google sends them for streams.',
+    what: 'The gateway’s own errors have additional members and are in a list, as Google sends them for streams.',
     on: ['gemini'],
     hooks: {
       body: (body, wanted) => {

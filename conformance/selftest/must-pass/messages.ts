@@ -365,7 +365,7 @@ export const mustPass = {
     },
   },
   'counts-with-details': {
-    what: 'A token count has further members, and its number is written as 12.0.',
+    what: 'A token count has additional members, and its number is written as 12.0.',
     on: ['messages'],
     hooks: {
       body: (body, wanted) =>

@@ -89,7 +89,7 @@ export const mustPass = {
     }),
   },
   'server-comments': {
-    what: 'Streams begin with a comment, and have further comments between events.',
+    what: 'Streams begin with a comment, and have more comments between events.',
     profile: 'server',
     start: modelServer({
       events: (events) => [': hello', ...events.flatMap((event) => [event, ': still here'])],
