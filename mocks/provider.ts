@@ -77,7 +77,10 @@ export interface Endpoint {
   readonly encoder?: () => (events: Uint8Array) => Uint8Array
   /** Adapts a recorded answer to the number of items requested; absent if the answer always has one item. */
   readonly fit?: Fit
-  /** Returns true for a recorded event (its parsed `data`) that does not belong in the answer to this request. */
+  /**
+   * Returns true if a recorded event, given as its parsed `data`, does not belong in the answer to this
+   * request.
+   */
   readonly leavesOut?: (event: unknown, request: unknown) => boolean
 }
 

@@ -1,5 +1,5 @@
-// SRV-14: Repeated parts of a stream agree with each other: each chunk has the answer's id, and the deltas agree
-// with every place that repeats the whole.
+// SRV-14: Repeated parts of a stream agree with each other: each chunk has the answer's id, and the joined deltas
+// agree with every complete copy.
 import { ref } from '../dialects/lookup.ts'
 import { dialectOf } from '../dialects/registry.ts'
 import { listed } from '../evidence/wording.ts'

@@ -91,7 +91,7 @@ export function problemsOf(directory: string, judged: Results, today: string): s
   const claimed = JSON.parse(readFileSync(join(directory, 'results.json'), 'utf8')) as Results
   const set = basename(dirname(directory))
   const verdicts = new Map(claimed.verdicts.map(({ id, outcome }) => [id, outcome]))
-  // A check that was added later was not part of the run, even if its evidence was.
+  // A check that was added later was not part of the run, even if the run contains its evidence.
   const isNewer = ({ id, scored }: Verdict) => !verdicts.has(id) && !scored
   const changed = judged.verdicts.filter(
     (verdict) => verdicts.get(verdict.id) !== verdict.outcome && !isNewer(verdict),

@@ -21,7 +21,9 @@ const LOOKS: Readonly<Record<Outcome, readonly [mark: string, style: Style]>> = 
 /** Outcomes without their own line. */
 const UNLISTED: ReadonlySet<Outcome> = new Set(['not-applicable', 'disabled'])
 
-/** Beginning of the commonest reason why a requirement does not apply; the names of capabilities follow. */
+/**
+ * Beginning of the most common reason why a requirement does not apply. The names of capabilities follow it.
+ */
 const UNDECLARED = 'the target file does not declare'
 
 const INDENT = '    '

@@ -72,13 +72,13 @@ const fitImageEvents = (answer: Uint8Array, count: number): Fitted =>
     ? { body: answer, madeUp: [] }
     : { body: null, madeUp: [`a stream of ${count} images (recorded: 1)`] }
 
-/** Returns true for an unfinished picture beyond the requested number of them. */
+/** Returns true for an unfinished picture if the requested number of such pictures is exceeded. */
 export const isUnaskedImage = (event: unknown, request: unknown): boolean =>
   isObject(event) &&
   typeof event.partial_image_index === 'number' &&
   event.partial_image_index >= numberIn(isObject(request) ? request.partial_images : null, 0)
 
-/** Reads a number, which is text in a form. */
+/** Reads a number; in a form, numbers are text. */
 const numberIn = (value: unknown, otherwise: number): number => Number(value ?? otherwise)
 
 /** Splits inputs: one text or one list of tokens is one input. */

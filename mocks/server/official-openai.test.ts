@@ -168,7 +168,7 @@ test('embeddings, images and lists of models are returned', async () => {
   assert.ok(ids.includes('gpt-6-luna'))
 })
 
-test('a stream of pictures has as many unfinished ones as requested, and then the finished one', async () => {
+test('a stream of pictures has as many unfinished pictures as requested, and then the finished picture', async () => {
   const image = new File([Buffer.from('png')], 'a.png', { type: 'image/png' })
   const ask = { model: 'gpt-image-1', prompt: 'A waybill.', stream: true } as const
   for (const number of [{}, { partial_images: 0 }, { partial_images: 2 }, { partial_images: 3 }])

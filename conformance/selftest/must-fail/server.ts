@@ -42,7 +42,7 @@ export const mustFail = {
     start: modelServer({ events: (events) => events.map((event) => event.replace(/\}$/, ',}')) }),
   },
   'server-draws-an-id-for-each-chunk': {
-    what: 'Each chunk of a chat stream has an id of its own.',
+    what: 'Each chunk of a chat stream has its own id.',
     profile: 'server',
     caughtBy: ['SRV-14/repeated-values-agree'],
     start: modelServer({
@@ -50,7 +50,7 @@ export const mustFail = {
     }),
   },
   'server-forgets-the-text': {
-    what: 'The last event of a response has no text, and blocks of messages are not opened.',
+    what: 'The last event of a response has no text, and the blocks of a message are not opened.',
     profile: 'server',
     caughtBy: ['SRV-14@messages/repeated-values-agree', 'SRV-14@responses/repeated-values-agree'],
     start: modelServer({

@@ -71,7 +71,7 @@ export const mustPass = {
     }),
   },
   'server-counts-in-another-chunk': {
-    what: 'The chunk with the usage has no choice, and an id of its own.',
+    what: 'The chunk with the usage has no choice, and has its own id.',
     profile: 'server',
     start: modelServer({
       events: (events) =>
