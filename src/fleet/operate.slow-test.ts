@@ -19,6 +19,7 @@ import {
   SHARED_SCHEMA_VERSION,
 } from '../store/postgres/schema.ts'
 import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
+import { runCli } from '../test/test-cli.ts'
 import { ask, temporaryDirectory } from '../test/test-gateway.ts'
 import { IS_REQUIRED } from '../test/test-postgres.ts'
 import { until } from '../test/test-until.ts'
@@ -31,31 +32,24 @@ const ROUTES = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
 const instance = (t: TestContext, url: string, name: string, durability = 'process') =>
   start(t, url, { name, durability, config: ROUTES })
 
-function waybill(t: TestContext, url: string, ...args: string[]) {
+/** Runs a command while the gateways of this process go on, which must say that they are alive. */
+async function waybill(t: TestContext, url: string, ...args: string[]) {
   const config = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(
     config,
     `data: ${join(config, '../data')}\nfleet: { url: $FLEET_URL }\nproviders: { alpha: { dialect: chat, base_url: "http://127.0.0.1:9" } }\n${ROUTES}\n`,
   )
-  const { stdout, stderr, status } = spawnSync(
-    process.execPath,
-    ['src/cli.ts', ...args, '--config', config],
-    {
-      cwd: join(import.meta.dirname, '../..'),
-      env: { ...process.env, FLEET_URL: url },
-      encoding: 'utf8',
-    },
-  )
-  return { text: stdout + stderr, status }
+  const { stdout, stderr, code } = await runCli([...args, '--config', config], { env: { FLEET_URL: url } })
+  return { text: stdout + stderr, code }
 }
 
 test('`waybill fleet migrate` creates tables, `status` lists members, and `forget` closes the open calls of a lost member', {
   skip,
 }, async (t) => {
   const url = await freshDatabase('empty')
-  assert.match(waybill(t, url, 'fleet', 'status').text, /no Waybill tables; `waybill fleet migrate`/)
-  assert.deepEqual(waybill(t, url, 'fleet', 'migrate').status, 0)
-  assert.match(waybill(t, url, 'fleet', 'status').text, /no gateway has joined yet/)
+  assert.match((await waybill(t, url, 'fleet', 'status')).text, /no Waybill tables; `waybill fleet migrate`/)
+  assert.deepEqual((await waybill(t, url, 'fleet', 'migrate')).code, 0)
+  assert.match((await waybill(t, url, 'fleet', 'status')).text, /no gateway has joined yet/)
   const one = await instance(t, url, 'one')
   await one.chat(ask('auto'))
   await one.get('/api/usage/request-logs')
@@ -67,20 +61,20 @@ test('`waybill fleet migrate` creates tables, `status` lists members, and `forge
     UPDATE waybill.calls SET instance = 'dead';
     INSERT INTO waybill.budgets VALUES ('ann', '2026-11', 5); INSERT INTO waybill.leases VALUES ('ann', '2026-11', 'dead', 2);
     INSERT INTO waybill.key_spending VALUES ('ann', '2026-11', 'dead', 0.5, 0)`)
-  const status = waybill(t, url, 'fleet', 'status').text
+  const status = (await waybill(t, url, 'fleet', 'status')).text
   assert.match(status, /alive one .*0 open/)
   assert.match(status, /gone {2}lost .*1 open/)
-  assert.match(waybill(t, url, 'doctor').text, /note lost was last seen .* with 1 open calls/)
-  assert.match(waybill(t, url, 'fleet', 'forget', 'one').text, /is alive; stop it first/)
-  assert.match(waybill(t, url, 'fleet', 'forget', 'nobody').text, /no instance is called/)
-  assert.match(waybill(t, url, 'fleet', 'forget', 'lost').text, /1 open calls are interrupted/)
+  assert.match((await waybill(t, url, 'doctor')).text, /note lost was last seen .* with 1 open calls/)
+  assert.match((await waybill(t, url, 'fleet', 'forget', 'one')).text, /is alive; stop it first/)
+  assert.match((await waybill(t, url, 'fleet', 'forget', 'nobody')).text, /no instance is called/)
+  assert.match((await waybill(t, url, 'fleet', 'forget', 'lost')).text, /1 open calls are interrupted/)
   assert.deepEqual(await link.query('SELECT state, cost_missing FROM waybill.calls'), [
     { state: 'interrupted', cost_missing: '["attempt"]' },
   ])
   assert.deepEqual(await link.query('SELECT granted FROM waybill.budgets'), [{ granted: 3.5 }])
   await checkSharedSums(link)
   assert.match(
-    waybill(t, url, 'doctor').text,
+    (await waybill(t, url, 'doctor')).text,
     new RegExp(
       `ok {3}the shared log answers \\(schema ${SHARED_SCHEMA_VERSION}\\); 1 of 1 gateways are alive`,
     ),
@@ -196,7 +190,10 @@ test('after a newer release migrates the shared log, an older one continues to w
   await link.script('UPDATE waybill.schema SET oldest = 99')
   const old = await instance(t, url, 'three')
   assert.equal((await old.get('/readyz')).json.fleet.shared_log, 'unavailable')
-  assert.match(waybill(t, url, 'fleet', 'status').text, /made by a newer Waybill .*; update this gateway/)
+  assert.match(
+    (await waybill(t, url, 'fleet', 'status')).text,
+    /made by a newer Waybill .*; update this gateway/,
+  )
 })
 
 test('reads write nothing to the shared log or the journal (FLEET-15)', {
