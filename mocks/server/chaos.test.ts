@@ -52,9 +52,9 @@ test('the first token and later tokens arrive at the configured pace, and jitter
     for await (const _ of response.body!) first ||= performance.now() - begin
     return { first, all: performance.now() - begin }
   }
-  mock.chaos({ first_token_ms: 200 })
+  mock.chaos({ first_token_ms: 1_000 })
   const late = await times()
-  assert.ok(late.first >= 199 && late.all < late.first + 1000, JSON.stringify(late))
+  assert.ok(late.first >= 999 && late.all < 10_000, `not only the first piece was late: ${late.all} ms`)
   mock.chaos({ tokens_per_second: 2000 })
   const paced = await times()
   const bytes = mock
@@ -62,7 +62,7 @@ test('the first token and later tokens arrive at the configured pace, and jitter
     .at(-1)!
     .answer.body!.matchAll(/"content":"([^"]*)"/g)
   const tokens = [...bytes].reduce((sum, [, text]) => sum + text!.length, 0) / 4
-  assert.ok(paced.first < 190 && paced.all >= (tokens / 2000) * 950, `${tokens} tokens in ${paced.all} ms`)
+  assert.ok(paced.first < 990 && paced.all >= (tokens / 2000) * 950, `${tokens} tokens in ${paced.all} ms`)
   mock.chaos({ first_token_ms: 100, jitter: 0.9, seed: 3 })
   const firsts = [await times(), await times(), await times(), await times()].map(({ first }) => first)
   assert.ok(Math.max(...firsts) - Math.min(...firsts) > 20, firsts.join(', '))
