@@ -163,7 +163,7 @@ Each gateway error has a code, a message that says what to do, and the id of the
 { "error": { "message": "…", "type": "invalid_request_error", "param": null, "code": "model_not_found" }, "request_id": "…" }
 \`\`\`
 
-Clients of Anthropic and Google get the same in their own format. An error without one of these codes comes from the provider and is passed on unchanged. \`waybill doctor\` finds most causes by itself; \`GET /api/usage/refused-calls\` lists the newest calls that were refused before they had a record.
+Clients of Anthropic and Google get the same information in their own format. An error without one of these codes comes from the provider and is passed on unchanged. \`waybill doctor\` finds most causes by itself; \`GET /api/usage/refused-calls\` lists the newest calls that were refused before they had a record.
 `
 
 export const troubleshootingPage = (): string =>
