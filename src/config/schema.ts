@@ -328,7 +328,7 @@ const model = z.strictObject({
   accepts: ownFacts
     .optional()
     .describe(
-      'Further facts about the model, for the translation of calls. They take precedence over the built-in facts; the name may contain `*`. See [What models accept](models.md).',
+      'More facts about the model, for the translation of calls. They take precedence over the built-in facts; the name may contain `*`. See [What models accept](models.md).',
     ),
   price: price.optional().describe('US dollars per million tokens. Default: the built-in table.'),
 })
@@ -521,7 +521,7 @@ const resilience = z.strictObject({
     .min(0)
     .max(5)
     .default(1)
-    .describe('Number of further tries of a target if no connection could be opened.'),
+    .describe('Number of additional attempts at a target if no connection could be opened.'),
   cooldown: duration
     .prefault('30s')
     .describe('Time for which a failed target is skipped. `Retry-After` takes precedence.'),
@@ -581,7 +581,7 @@ const key = z.strictObject({
         .describe('Length of the window.'),
     })
     .optional()
-    .describe('Maximum number of calls in a window of time. Further calls are refused with 429.'),
+    .describe('Maximum number of calls in a window of time. Additional calls are refused with 429.'),
   budget: z
     .union([
       budget,
@@ -596,7 +596,7 @@ const key = z.strictObject({
     .transform((given): readonly z.output<typeof budget>[] => [given].flat())
     .optional()
     .describe(
-      'Maximum cost of the calls of this key in a period, open calls included; or a list of budgets, which all apply. Further calls are refused with 429.',
+      'Maximum cost of the calls of this key in a period, open calls included; or a list of budgets, which all apply. Additional calls are refused with 429.',
     ),
 })
 
@@ -635,7 +635,7 @@ const server = z.strictObject({
     .min(1)
     .default(1_000)
     .describe(
-      'Maximum number of open calls. Further calls are refused with 503. With several keys, one key never gets more than half.',
+      'Maximum number of open calls. Additional calls are refused with 503. With several keys, one key never gets more than half.',
     ),
   max_body_bytes: bytes
     .optional()
@@ -701,7 +701,7 @@ const responses = z.strictObject({
     .min(1)
     .default(2_000)
     .describe(
-      'Maximum number of open WebSockets. A further upgrade gets 426. With several keys, one key never gets more than half.',
+      'Maximum number of open WebSockets. Another upgrade gets 426. With several keys, one key never gets more than half.',
     ),
   socket_idle: wait
     .prefault('30m')
@@ -736,7 +736,7 @@ const telemetry = z.strictObject({
   attributes: z
     .record(z.string().min(1), z.string())
     .default({})
-    .describe('Further attributes of the service. If unset: OTEL_RESOURCE_ATTRIBUTES.'),
+    .describe('More attributes of the service. If unset: OTEL_RESOURCE_ATTRIBUTES.'),
   parent: z
     .enum(TRACE_PARENTS)
     .default('trace')
