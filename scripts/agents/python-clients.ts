@@ -21,7 +21,14 @@ const { scratch } = parseArgs({
 const python = join(scratch, 'bin', 'python')
 if (!existsSync(python)) {
   execFileSync('python3', ['-m', 'venv', scratch])
-  execFileSync(join(scratch, 'bin', 'pip'), ['install', '--quiet', 'google-genai', 'openai', 'anthropic'])
+  execFileSync(join(scratch, 'bin', 'pip'), [
+    'install',
+    '--quiet',
+    'google-genai',
+    'openai',
+    'anthropic',
+    'cohere',
+  ])
 }
 
 const key = `wb-${randomUUID()}`

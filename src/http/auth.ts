@@ -8,6 +8,7 @@ import { callerCredential, GATEWAY_KEY_HEADER } from '../credentials/caller-cred
 import type { Caller } from './caller.ts'
 import { createKeyFinder } from './key-guard.ts'
 import { type PageTokens, TOKEN_PREFIX } from './page-tokens.ts'
+import { uploaderAt } from './upload-tokens.ts'
 
 /** OpenAI's message, by which some clients recognize a wrong key (LiteLLM). */
 const INCORRECT = 'Incorrect API key provided'
@@ -35,6 +36,8 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
     const apart = headers[GATEWAY_KEY_HEADER]
     const key = apart === undefined ? presented(request, keyInQuery) : singleKeyIn(apart)
     if (!key) {
+      const uploader = use === 'call' ? uploaderAt(request.url ?? '', keys) : null
+      if (uploader) return { name: uploader.name, role: uploader.role }
       throw new GatewayError(
         'invalid_api_key',
         `${INCORRECT}: none was sent. Send one as \`Authorization: Bearer KEY\`.`,

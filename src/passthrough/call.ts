@@ -23,6 +23,7 @@ import type { Admitted } from '../http/endpoint.ts'
 import { delivered, replyError, replyRelayed, routeHeaders } from '../http/reply.ts'
 import { agentOf, sessionOf } from '../http/session.ts'
 import { untilRead } from '../http/untaken.ts'
+import { uploadsIn, withoutUploadToken } from '../http/upload-tokens.ts'
 import type { Cost } from '../pricing/cost.ts'
 import { MAX_ERROR_BYTES } from '../providers/attempt-result.ts'
 import { withoutKey } from '../shared/query-key.ts'
@@ -40,7 +41,7 @@ import {
   settleBatch,
   showAnswer,
 } from './held-answer.ts'
-import { objectName, reach, uploadIn, uploadName, withoutForeign } from './objects.ts'
+import { objectName, reach, uploadName, withoutForeign } from './objects.ts'
 import type { Found, Operation } from './operations.ts'
 import {
   forwardedHeaders,
@@ -182,8 +183,10 @@ export class PassthroughCall implements Receiver {
     const { caller, query } = this.#admitted
     if (caller.role !== 'admin') for await (const _ of withoutForeign([this.#head], caller, this.#context));
     if (id !== null) return reach(objectName(id, operation.owner), caller, this.#context)
-    const upload = operation.path.startsWith('/upload/') ? uploadIn(query) : null
-    if (upload !== null) return reach(uploadName(upload), caller, this.#context)
+    const [upload, another] = operation.path.startsWith('/upload/') ? uploadsIn(query) : []
+    if (another !== undefined)
+      throw new GatewayError('invalid_request', 'upload_id: may appear only once.', { param: 'upload_id' })
+    if (upload !== undefined) return reach(uploadName(upload), caller, this.#context)
     if (operation.path !== '/v1/batches' || operation.method !== 'POST') return null
     const input = memberOf(head, 'input_file_id')
     if (input) return reach(input.value, caller, this.#context)
@@ -257,7 +260,7 @@ export class PassthroughCall implements Receiver {
 
   #pathAt(basePath: string): string {
     const { path, owner } = this.#operation
-    const query = withPage(withoutKey(this.#admitted.query), this.#page, owner)
+    const query = withPage(withoutUploadToken(withoutKey(this.#admitted.query)), this.#page, owner)
     const asked = path.replace('{id}', this.#found.id ?? '')
     return `${providerPath(asked, owner, basePath)}${query && `?${query}`}`
   }
@@ -365,7 +368,7 @@ export class PassthroughCall implements Receiver {
       return this.#attempt()
     }
     const own = this.#headersFrom(headers)
-    const address = ownUploadAddress(headers['x-goog-upload-url'], admitted)
+    const address = ownUploadAddress(headers['x-goog-upload-url'], admitted, this.#context)
     if (address !== null) own['x-goog-upload-url'] = address
     if (status === 204) this.#response.writeHead(status, own).end()
     else replyRelayed(this.#response, status, shown.body, own)

@@ -7,9 +7,10 @@ import { timeOfId } from '../core/call.ts'
 import type { CallDetail } from '../core/record.ts'
 import { isObject, type Json, listOrEmpty, textOf } from '../dialects/json.ts'
 import type { Admitted } from '../http/endpoint.ts'
+import { uploadsIn, withUploadToken } from '../http/upload-tokens.ts'
 import type { ObjectMaker } from '../store/reads.ts'
 import { type BatchUsage, priceOfOne, usageOfBatch } from './batch-usage.ts'
-import { madeBy, ownOf, uploadIn } from './objects.ts'
+import { madeBy, ownOf } from './objects.ts'
 import type { Operation } from './operations.ts'
 
 /** Maximum bytes of an answer that is read before it is sent. */
@@ -81,9 +82,17 @@ function withOwnAddresses(json: Json, admitted: Admitted): Json {
 }
 
 /** Returns the address at this gateway for a part of an upload; null if the provider names no address. */
-export function ownUploadAddress(address: unknown, admitted: Admitted): string | null {
-  if (typeof address !== 'string' || uploadIn(address) === null) return null
-  return `${originOf(admitted)}/upload/v1beta/files?${address.replace(/^[^?]*\?/, '')}`
+export function ownUploadAddress(
+  address: unknown,
+  admitted: Admitted,
+  { config }: Pick<CallContext, 'config'>,
+): string | null {
+  if (typeof address !== 'string') return null
+  const [upload] = uploadsIn(address)
+  if (upload === undefined) return null
+  const query = address.replace(/^[^?]*\?/, '')
+  const ours = withUploadToken(query, upload, config.keys, admitted.caller.name)
+  return `${originOf(admitted)}/upload/v1beta/files?${ours}`
 }
 
 /** Returns the gateway's own address, as used by the client. */

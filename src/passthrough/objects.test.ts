@@ -151,7 +151,7 @@ async function alicesObjects({ as }: Place) {
 test('a key reaches its own objects, and every part of an upload goes through the gateway', async (t) => {
   const place = await start(t)
   const { file, message, google, batch, messages, part } = await alicesObjects(place)
-  assert.match(part, /^\/upload\/v1beta\/files\?upload_id=up-2&upload_protocol=resumable$/)
+  assert.match(part, /^\/upload\/v1beta\/files\?upload_id=up-2&upload_protocol=resumable&waybill_upload=/)
   for (const [path, headers] of [
     [`/v1/files/${file}`, {}],
     [`/v1/files/${file}/content`, {}],
@@ -166,6 +166,44 @@ test('a key reaches its own objects, and every part of an upload goes through th
   assert.deepEqual(await own('alice'), [file, message])
   assert.deepEqual(await own('bob'), [])
   assert.deepEqual(await own('root'), [file, message])
+})
+
+test("a part of an upload needs no key at the gateway's address for it, and its token opens nothing else", async (t) => {
+  const place = await start(t)
+  const { gateway, provider } = place
+  const begin = async (who: 'alice' | 'bob') => {
+    const { headers } = await place.as(who, '/upload/v1beta/files', { method: 'POST' })
+    return new URL(headers.get('x-goog-upload-url')!)
+  }
+  const alices = await begin('alice')
+  await place.as('alice', '/v1/files', upload('{}')) // so that the provider numbers the next upload differently
+  const bobs = await begin('bob')
+  const [id, others] = [alices, bobs].map((each) => each.searchParams.get('upload_id'))
+  const token = alices.searchParams.get('waybill_upload')!
+  const before = provider.arrived.length
+  for (const [path, expected] of [
+    [`/upload/v1beta/files?upload_id=${id}`, 401],
+    [`/upload/v1beta/files?upload_id=${id}&waybill_upload=`, 401],
+    [`/upload/v1beta/files?upload_id=${id}&waybill_upload=${token.slice(1)}`, 401],
+    [`/upload/v1beta/files?upload_id=${id}&waybill_upload=${bobs.searchParams.get('waybill_upload')}`, 401],
+    [`/upload/v1beta/files?upload_id=${others}&waybill_upload=${token}`, 401],
+    [`/upload/v1beta/files?upload_id=${id}&upload_id=${others}&waybill_upload=${token}`, 401],
+    [`/upload/v1beta/files?waybill_upload=${token}`, 401],
+    [`/v1beta/files?upload_id=${id}&waybill_upload=${token}`, 401],
+    [`/api/usage/request-logs?upload_id=${id}&waybill_upload=${token}`, 401],
+  ] as const) {
+    const method = path.startsWith('/upload/') ? 'POST' : 'GET'
+    assert.equal((await gateway.get(path, { method })).status, expected, path)
+  }
+  const twice = await place.as('bob', `${bobs.pathname}${bobs.search}&upload_id=${id}`, { method: 'POST' })
+  assert.deepEqual([twice.status, twice.json.error.message], [400, 'upload_id: may appear only once.'])
+  assert.equal(provider.arrived.length, before)
+  const made = await gateway.get(`${alices.pathname}${alices.search}`, { method: 'POST', body: 'bytes' })
+  assert.equal(made.status, 200)
+  assert.equal(provider.arrived.at(-1)!.url, `/upload/v1beta/files?upload_id=${id}&upload_protocol=resumable`)
+  const { name } = made.json.file
+  assert.equal((await place.as('alice', `/v1beta/${name}`)).status, 200)
+  assert.equal((await place.as('bob', `/v1beta/${name}`)).status, 404)
 })
 
 test("a client's key reaches no object of another key in any known way (PASS-03)", async (t) => {

@@ -7,6 +7,7 @@ import type { CallContext } from '../call/context.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type Json, listOrEmpty, member, textOf } from '../dialects/json.ts'
 import type { Caller } from '../http/caller.ts'
+import { uploadsIn } from '../http/upload-tokens.ts'
 import type { ObjectMaker } from '../store/reads.ts'
 import type { Operation, Owner } from './operations.ts'
 
@@ -41,13 +42,9 @@ export function madeBy({ method, path }: Operation, json: Json, headers: Incomin
   if (method !== 'POST' && method !== 'PUT') return []
   if (path.includes('{id}')) return []
   if (!path.startsWith('/upload/')) return [textOf(json.id)].filter(Boolean)
-  const upload = uploadIn(String(headers['x-goog-upload-url'] ?? ''))
-  return [textOf(member(json.file, 'name')), upload === null ? '' : uploadName(upload)].filter(Boolean)
+  const uploads = uploadsIn(String(headers['x-goog-upload-url'] ?? ''))
+  return [textOf(member(json.file, 'name')), ...uploads.map(uploadName)].filter(Boolean)
 }
-
-/** Returns the id of an upload in an address or its query. */
-export const uploadIn = (address: string): string | null =>
-  new URLSearchParams(address.replace(/^[^?]*\?/, '')).get('upload_id')
 
 /** Returns a list with only the objects that a caller may reach. */
 export async function ownOf(json: Json, caller: Caller, { store }: Records): Promise<Json> {
