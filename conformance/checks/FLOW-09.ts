@@ -7,6 +7,7 @@ import { at } from '../evidence/reading.ts'
 import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { heldBack, isVisible, noteHeldBack } from './flow.ts'
+import { hasError } from './log.ts'
 
 const steps = {
   errorAfterTheResponseStart: step<{ model: string }>('error after the response start'),
@@ -51,16 +52,15 @@ export const lateErrorArrives = {
       const reading = recordExchange(evidence, exchange)
       const { log } = target.observability
       if (!reading || log?.fields.state === undefined || log.failed.length === 0) return [visible]
-      const state = String(
-        at(recordIn(target, reading, requestIdOf(target, exchange) ?? ''), log.fields.state),
-      )
+      const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
+      const state = String(at(record, log.fields.state))
       return [
         visible,
         finding(
           'record-says-failed',
-          log.failed.includes(state),
+          log.failed.includes(state) || hasError(target, record),
           `the state on record of "${stepText(exchange)}"`,
-          { expected: log.failed.join(' or '), actual: JSON.stringify(state) },
+          { expected: `${log.failed.join(' or ')}, or an error`, actual: JSON.stringify(state) },
           refs(reading),
         ),
       ]

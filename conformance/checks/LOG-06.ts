@@ -4,7 +4,7 @@ import { recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
 import { recordExchange, step } from '../evidence/step.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
-import { leaveStream } from './log.ts'
+import { hasError, leaveStream } from './log.ts'
 
 const steps = {
   left: step('left'),
@@ -27,9 +27,8 @@ export const leftIsNotCompleted = {
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const { fields, completed } = target.observability.log!
       const state = at(record, fields.state)
-      const isTold = ![undefined, null, ''].includes(at(record, fields.error) as string)
-      const ok =
-        exchange.end === 'left' && record !== undefined && (isTold || !completed.includes(String(state)))
+      const isOpen = hasError(target, record) || !completed.includes(String(state))
+      const ok = exchange.end === 'left' && record !== undefined && isOpen
       return finding(
         'left-is-not-completed',
         ok,

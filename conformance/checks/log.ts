@@ -4,8 +4,10 @@ import type { ScriptStep } from '../../mocks/server/script.ts'
 import { listRequest } from '../dialects/lookup.ts'
 import { delta, END } from '../dialects/scripted.ts'
 import type { Exchange } from '../evidence/evidence.ts'
+import { at } from '../evidence/reading.ts'
 import type { Step } from '../evidence/step.ts'
 import type { ChatOptions, CheckContext } from '../runner/context.ts'
+import type { Target } from '../target/schema.ts'
 
 /** Maximum time until a gateway on a busy machine notices that its client has left, ms. */
 const NOTICE_TIMEOUT_MS = 2_000
@@ -44,6 +46,10 @@ export async function breakStream(
   await session.mock.release(gate)
   return { exchange: await call.done, started }
 }
+
+/** Returns true if the record has an error: its call did not complete, even if its state says otherwise. */
+export const hasError = ({ observability: { log } }: Target, record: unknown): boolean =>
+  log?.fields.error !== undefined && ![undefined, null, ''].includes(at(record, log.fields.error) as string)
 
 /**
  * Makes a call that must be recorded. Repeats the call if the gateway refuses it with 503, as a gateway

@@ -77,11 +77,40 @@ test('a submission is refused if its folder belongs to another set, or if an exc
   assert.match(problems, /the exception for PURE-01 ended on 2020-01-01/)
 })
 
+test('a submission of a run with --only, of another version, or without submission.yaml is refused (SUITE-03)', async (t) => {
+  const partial = changed(t, (copy) => {
+    edit(join(copy, SUBMISSION), /^version: .*$/m, 'version: 9.9.9')
+    edit(join(copy, 'run.json'), /"only": null/, '"only": ["FLOW-01"]')
+  })
+  const problems = problemsOf(partial, rejudge(partial).results, today)
+  assert.ok(
+    problems.includes('submission.yaml is about version 9.9.9, and the run tested 1.0.73'),
+    problems.join('\n'),
+  )
+  assert.ok(
+    problems.includes('the run is partial: repeat it without --only and --quick'),
+    problems.join('\n'),
+  )
+  const without = changed(t, (copy) => rmSync(join(copy, SUBMISSION)))
+  const { code, stderr } = await runCli(['judge', without])
+  assert.match(stderr, /submission\.yaml: no such file/)
+  assert.equal(code, 2)
+})
+
+test('a submission with failures is accepted, and `waybill judge` says so', async (t) => {
+  const { code, stdout } = await runCli(['judge', changed(t, () => {})])
+  assert.match(stdout, /^Accepted as a submission/m)
+  assert.equal(code, 1)
+})
+
 test('a submission with an unchanged line of the template is refused', (t) => {
   const folder = changed(t, (copy) =>
     edit(join(copy, SUBMISSION), /^contact: .*$/m, 'contact: SOMEBODY TO ASK'),
   )
-  assert.match(problemsOf(folder, rejudge(folder).results, today).join(), /submission\.yaml is not filled in/)
+  assert.match(
+    problemsOf(folder, rejudge(folder).results, today).join(),
+    /submission\.yaml: contact is not filled in/,
+  )
 })
 
 test('a submission that names a branch instead of a released version is refused', async (t) => {

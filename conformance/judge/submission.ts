@@ -11,7 +11,7 @@ import { escaped } from '../../src/terminal/clean.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
 import { type Evidence, evidenceSchema } from '../evidence/evidence.ts'
 import { parseStored } from './earlier-names.ts'
-import type { Results, Verdict } from './judge.ts'
+import type { Results, RunFile, Verdict } from './judge.ts'
 
 export const SUBMISSION = 'submission.yaml'
 export const EVIDENCE = 'evidence.jsonl.gz'
@@ -50,7 +50,8 @@ export class SubmissionError extends Error {
   override readonly name = 'SubmissionError'
 }
 
-export const isSubmission = (directory: string): boolean => existsSync(join(directory, SUBMISSION))
+export const isSubmission = (directory: string): boolean =>
+  [SUBMISSION, EVIDENCE].some((file) => existsSync(join(directory, file)))
 
 /** Reads the file about the project. Throws SubmissionError. */
 export function readAbout(directory: string): About {
@@ -98,6 +99,8 @@ export function problemsOf(directory: string, judged: Results, today: string): s
   )
   const extra = claimed.verdicts.filter(({ id }) => !judged.verdicts.some((each) => each.id === id))
   const failed = new Set(judged.verdicts.filter(({ outcome }) => outcome === 'fail').map(({ id }) => id))
+  const tested = judged.target.version ?? null
+  const left = judged.verdicts.filter(({ scored, outcome }) => scored && outcome === 'disabled').length
   const said = (id: string) => escaped(String(verdicts.get(id) ?? 'nothing'))
   return [
     ...changed.map(
@@ -111,11 +114,17 @@ export function problemsOf(directory: string, judged: Results, today: string): s
       : [
           `the conclusion in results.json is ${escaped(claimed.conclusion)}, and the evidence gives ${judged.conclusion}`,
         ]),
-    ...(UNFILLED.includes(about.project) || UNFILLED.includes(about.contact)
-      ? [`${SUBMISSION} is not filled in: docs/submitting.md explains each field`]
-      : []),
+    ...(['project', 'url', 'contact'] as const)
+      .filter((field) => about[field] === UNFILLED[field])
+      .map((field) => `${SUBMISSION}: ${field} is not filled in; docs/submitting.md explains each field`),
+    ...(tested === null || tested === about.version
+      ? []
+      : [`${SUBMISSION} is about version ${about.version}, and the run tested ${escaped(tested)}`]),
     ...(judged.set === set ? [] : [`the run is of set ${judged.set}, and the folder is of ${set}`]),
     ...(judged.conclusion === 'error' ? [`the run did not finish: ${judged.reason}`] : []),
+    ...(left === 0 && judged.conclusion !== 'partial'
+      ? []
+      : [`the run is partial: repeat it without --only and --quick`]),
     ...about.exceptions.flatMap(({ id, expires }) => [
       ...(expires < today ? [`the exception for ${id} ended on ${expires}`] : []),
       ...(failed.has(id) ? [] : [`the exception for ${id} is stale: it does not fail`]),
@@ -124,24 +133,34 @@ export function problemsOf(directory: string, judged: Results, today: string): s
 }
 
 /** Values of the template, which a project must replace. */
-const UNFILLED: readonly string[] = ['NAME OF THE PROJECT', 'SOMEBODY TO ASK']
+const UNFILLED = {
+  project: 'NAME OF THE PROJECT',
+  url: 'https://example.com',
+  contact: 'SOMEBODY TO ASK',
+}
 
-const TEMPLATE = (version: string) => `# About this submission; docs/submitting.md explains each field.
-project: ${UNFILLED[0]}
-url: https://example.com
-version: ${version} # a release, not a branch
-contact: ${UNFILLED[1]}
+const template = ({
+  target,
+  profile,
+}: RunFile) => `# About this submission; docs/submitting.md explains each field.
+project: ${JSON.stringify(target.name)}
+url: ${target.homepage ?? UNFILLED.url}
+version: ${JSON.stringify(target.version ?? '0.0.0')} # a release, not a branch
+contact: ${UNFILLED.contact}
 reproduce: |
   1. Install it: …
-  2. \`waybill conform my-gateway.yaml --profile core --report report\`
+  2. \`waybill conform my-gateway.yaml --profile ${profile} --report report\`, with the target file at …
 exceptions: []
 `
 
-/** Writes a run as a submission; writes a template of the file about the project unless the file exists. */
+/**
+ * Writes a run as a submission, with a template of the file about the project unless the file exists. Returns
+ * true if it wrote the template.
+ */
 export function pack(
   directory: string,
-  { results, run, evidence }: { results: Results; run: object; evidence: ReadonlyMap<string, Evidence> },
-): void {
+  { results, run, evidence }: { results: Results; run: RunFile; evidence: ReadonlyMap<string, Evidence> },
+): boolean {
   mkdirSync(directory, { recursive: true })
   const lines = [...evidence.values()].map((each) => JSON.stringify(each)).join('\n')
   const bytes = gzipSync(`${lines}\n`, { level: 9 })
@@ -154,6 +173,8 @@ export function pack(
   // Leaves out the findings, which follow from the evidence.
   const verdicts = results.verdicts.map((verdict) => ({ ...verdict, findings: [] }))
   writeFileSync(join(directory, 'results.json'), `${JSON.stringify({ ...results, verdicts }, null, 2)}\n`)
-  if (!isSubmission(directory))
-    writeFileSync(join(directory, SUBMISSION), TEMPLATE(results.target.version ?? '0.0.0'))
+  const about = join(directory, SUBMISSION)
+  if (existsSync(about)) return false
+  writeFileSync(about, template(run))
+  return true
 }

@@ -105,7 +105,7 @@ export function resultsTable(results: Results, { color, columns }: TerminalOptio
           `${inferences.total} calls to providers, ${inferences.accounted} of them attributed to a check; ${seconds} s`,
           target.sealed
             ? 'Sealed: the gateway could reach nothing but the mock.'
-            : 'Not sealed: calls to other destinations than the mock would not be seen.',
+            : 'Not sealed, as only an image can be: calls to other destinations than the mock would not be seen.',
         ]),
     ...wrap(untested ?? ''),
     '',

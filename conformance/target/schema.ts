@@ -69,7 +69,11 @@ const cost = z.strictObject({
 export type ModelPrice = z.output<typeof cost>['prices'][string]
 
 const log = z.strictObject({
-  path: z.string().describe('Read path of the list, newest first; a full URL if it is outside base_url.'),
+  path: z
+    .string()
+    .describe(
+      'Read path of the list; a full URL if it is outside base_url. If the list is cut, it has the newest records.',
+    ),
   body: z.unknown().optional().describe('If the list is requested with POST: the body, sent as JSON.'),
   list: pointer.describe('The array in the answer.'),
   one: z.string().optional().describe('Read path of one record; {id} is the request id of the answer.'),

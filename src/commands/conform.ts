@@ -117,19 +117,24 @@ export function judgeCommand(
 ): number {
   try {
     const kept = rejudge(directory)
-    if (isSubmission(directory)) {
+    const submitted = isSubmission(directory)
+    if (submitted) {
       const problems = problemsOf(directory, kept.results, today())
-      if (problems.length > 0) throw new SubmissionError(problems.join('\n'))
+      if (problems.length > 0)
+        throw new SubmissionError([...problems, `${directory} is refused as a submission`].join('\n'))
     }
     if (options.pack !== undefined) {
-      pack(options.pack, kept)
-      process.stdout.write(`Written to ${options.pack}; fill in ${SUBMISSION} there.\n`)
+      const next = pack(options.pack, kept) ? 'fill in' : 'the run is new, so check the version in'
+      process.stdout.write(`Written to ${options.pack}; ${next} ${SUBMISSION} there.\n`)
     }
     const comparison =
       options.compare === undefined ? null : compare(rejudge(options.compare).results, kept.results)
     if (options.report !== undefined) writeReports(options.report, kept, comparison)
     const baseline = options.baseline === undefined ? [] : readBaseline(options.baseline)
-    return conclude(kept.results, baseline, comparison, options.report)
+    const code = conclude(kept.results, baseline, comparison, options.report)
+    if (submitted)
+      process.stdout.write('Accepted as a submission: its evidence confirms each of its verdicts.\n')
+    return code
   } catch (thrown) {
     return reportError(thrown)
   }

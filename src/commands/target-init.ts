@@ -218,7 +218,11 @@ function textOf(
     'observability:',
     `  ${line('headers', observability.headers)}`,
     ...(log
-      ? [`  ${line('log', log)}`]
+      ? [
+          `  ${line('log', log)}`,
+          '  # If a record says how its call ended, or has an error, declare it. Numbers are written as text.',
+          '  # fields: { state: /status, error: /error }, completed: ["200"], failed: ["500", "502"]',
+        ]
       : logPath
         ? [
             `  # No record of the call was found there; give the places of the list and of the fields of a record.`,

@@ -97,12 +97,12 @@ export const mustPass = {
         ] ?? 'open',
     })),
   },
-  'says-elsewhere-that-it-was-left': {
-    what: 'If the client disconnects, the record has the state completed for the answer so far, and a separate error.',
+  'says-elsewhere-that-it-failed': {
+    what: 'If the client disconnects or the provider fails, the record has the state completed for the answer so far, and a separate error.',
     target: withLog((log) => ({ ...log, fields: { ...log.fields, error: '/metadata/error/class' } })),
     hooks: records((record) =>
-      record.state === 'aborted'
-        ? { ...record, state: 'completed', metadata: { error: { class: 'ClientDisconnected' } } }
+      ['aborted', 'failed'].includes(record.state)
+        ? { ...record, state: 'completed', metadata: { error: { class: 'Incomplete' } } }
         : { ...record, metadata: '{"error":{"class":null}}' },
     ),
   },
