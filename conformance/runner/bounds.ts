@@ -21,15 +21,23 @@ export interface Bounds {
 export function openBounds(name: string): Bounds {
   let bytes = 0
   let withoutEnd = 0
+  let wasRestarted = false
   return {
-    exceeded({ check, exchanges }) {
+    exceeded({ check, exchanges, facts }) {
+      // Some gateways need minutes to digest the flood of the check before. The restart of one that no longer
+      // answers is a new start, once.
+      const isNewStart = typeof facts.gone === 'string' && !wasRestarted
       for (const { n, request, end, error, body } of exchanges) {
         bytes += body.length
         if (end === 'too_long')
           return `${name} sent too much in ${check}#${n}, ${request.method} ${request.path.slice(0, 80)}: ${error}`
         withoutEnd = countWithoutEnd(withoutEnd, { end, body })
-        if (withoutEnd >= MAX_WITHOUT_END)
+        if (withoutEnd >= MAX_WITHOUT_END && !isNewStart)
           return `${withoutEnd} answers of ${name} in a row had no end in their time, the last of them ${check}#${n}: ${error}`
+      }
+      if (isNewStart) {
+        wasRestarted = true
+        withoutEnd = 0
       }
       if (bytes <= MAX_RUN_BYTES) return null
       return `the answers of ${name} hold more than ${MAX_RUN_BYTES / 2 ** 20} MiB together, which is too much to judge`

@@ -26,26 +26,53 @@ export interface Answers {
   readonly ready?: string
 }
 
-/** The questions; an answer without `must` may be empty. */
-const QUESTIONS: readonly { name: Exclude<keyof Answers, 'header'>; ask: string; must?: string }[] = [
-  {
-    name: 'start',
-    ask: 'How is it started, or where does it run? A command such as `OPENAI_BASE_URL={{mock.openai.base_url}} OPENAI_API_KEY={{mock.openai.key}} my-gateway --port {{port}}`, or an address',
-    must: '--start',
-  },
-  { name: 'call', ask: 'Which model should be called?', must: '--call' },
-  { name: 'keyEnv', ask: 'Which environment variable holds its key? (none)' },
-  {
-    name: 'headers',
-    ask: 'Which response headers report what? For example provider=x-provider,model=x-model,request_id=x-request-id (none)',
-  },
-  { name: 'log', ask: 'Where is its log of calls? A path (none)' },
-  { name: 'name', ask: 'What is it called? (after its program or address)' },
-  { name: 'ready', ask: 'Which path answers 200 when it is ready? (the first of the next question)' },
-  { name: 'read', ask: 'Which other paths can be read at no cost, separated by commas? (/v1/models)' },
-]
+interface Question {
+  readonly name: Exclude<keyof Answers, 'header'>
+  readonly question: string
+  /** Option that replaces the answer; without it, the answer may be empty. */
+  readonly must?: string
+  /** Returns the mistake in an answer; null without one. The question is then asked again. */
+  readonly mistakeIn?: (answer: string) => string | null
+}
 
 const HEADERS = ['provider', 'model', 'request_id', 'session'] as const
+
+const headerMistake = (text: string): string | null =>
+  pairsIn(text).every(([name, header]) => HEADERS.some((each) => each === name) && header)
+    ? null
+    : `write NAME=HEADER, where NAME is one of ${HEADERS.join(', ')}`
+
+const pathMistake = (text: string): string | null =>
+  text.split(',').every((path) => path.trim().startsWith('/')) ? null : 'write a path that begins with /'
+
+const QUESTIONS: readonly Question[] = [
+  {
+    name: 'start',
+    question:
+      'How is it started, or where does it run? A command such as `OPENAI_BASE_URL={{mock.openai.base_url}} OPENAI_API_KEY={{mock.openai.key}} my-gateway --port {{port}}`, or an address',
+    must: '--start',
+  },
+  { name: 'call', question: 'Which model should be called?', must: '--call' },
+  { name: 'keyEnv', question: 'Which environment variable holds its key? (none)' },
+  {
+    name: 'headers',
+    question:
+      'Which response headers report what? For example provider=x-provider,model=x-model,request_id=x-request-id (none)',
+    mistakeIn: headerMistake,
+  },
+  { name: 'log', question: 'Where is its log of calls? A path (none)', mistakeIn: pathMistake },
+  { name: 'name', question: 'What is it called? (after its program or address)' },
+  {
+    name: 'ready',
+    question: 'Which path answers 200 when it is ready? (the first of the next question)',
+    mistakeIn: pathMistake,
+  },
+  {
+    name: 'read',
+    question: 'Which other paths can be read at no cost, separated by commas? (/v1/models)',
+    mistakeIn: pathMistake,
+  },
+]
 
 /**
  * Returns the exit code. 0: the file was written; 2: wrong arguments; 3: the file was written, but the
@@ -92,20 +119,30 @@ export async function initTarget(file: string, given: Answers): Promise<number> 
 }
 
 async function askFor(given: Answers): Promise<Answers> {
-  const answers: { -readonly [name in keyof Answers]: Answers[name] } = { ...given }
   const missing = QUESTIONS.filter(({ name, must }) => must && !given[name]).map(({ must }) => must)
   if (!process.stdin.isTTY) {
     if (missing.length > 0)
       throw new UsageError(`there is no terminal for questions; give ${missing.join(' and ')}`)
-    return answers
+    return given
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
-  for (const { name, ask, must } of QUESTIONS)
-    while (answers[name] === undefined) {
-      const said = (await terminal.question(`${ask}\n> `)).trim()
-      if (said !== '' || !must) answers[name] = said
-    }
+  const answers = await askEach(given, (text) => terminal.question(text))
   terminal.close()
+  return answers
+}
+
+/** Asks for each answer that is not given, and asks again after a mistake. */
+export async function askEach(given: Answers, ask: (text: string) => Promise<string>): Promise<Answers> {
+  const answers: { -readonly [name in keyof Answers]: Answers[name] } = { ...given }
+  for (const { name, question, must, mistakeIn } of QUESTIONS) {
+    let hint = ''
+    while (answers[name] === undefined) {
+      const said = (await ask(`${hint}${question}\n> `)).trim()
+      const mistake = said === '' ? null : (mistakeIn?.(said) ?? null)
+      if (mistake !== null) hint = `  ✗ ${mistake}\n`
+      else if (said !== '' || !must) answers[name] = said
+    }
+  }
   return answers
 }
 
@@ -163,15 +200,17 @@ function nameOf(command: readonly string[]): string {
   return script ? basename(script, extname(script)) : basename(program)
 }
 
-function headersOf(text = ''): Partial<Record<(typeof HEADERS)[number], string>> {
-  const pairs = text
+/** Parses `model=x-model,…` into pairs of a name and a header. */
+const pairsIn = (text: string): string[][] =>
+  text
     .split(',')
     .filter((pair) => pair.trim() !== '')
     .map((pair) => pair.split('=').map((part) => part.trim()))
-  for (const [name, header] of pairs)
-    if (!HEADERS.some((each) => each === name) || !header)
-      throw new UsageError(`--headers: write NAME=HEADER, where NAME is one of ${HEADERS.join(', ')}`)
-  return Object.fromEntries(pairs)
+
+function headersOf(text = ''): Partial<Record<(typeof HEADERS)[number], string>> {
+  const mistake = headerMistake(text)
+  if (mistake !== null) throw new UsageError(`--headers: ${mistake}`)
+  return Object.fromEntries(pairsIn(text))
 }
 
 /** Returns the text of the file. Values are written as JSON, which is also YAML. */

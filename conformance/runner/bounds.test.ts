@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Evidence } from '../evidence/evidence.ts'
+import { MAX_WITHOUT_END, openBounds } from './bounds.ts'
+
+/** Returns evidence of a check with as many answers without an end as a run may have. */
+const silent = (check: string, facts: Evidence['facts']) => {
+  const request = { method: 'POST', path: '/v1/chat/completions' }
+  const exchanges = Array.from({ length: MAX_WITHOUT_END }, (_, n) => ({
+    n,
+    request,
+    end: 'timed_out',
+    body: '',
+  }))
+  return { check, exchanges, facts } as unknown as Evidence
+}
+
+test('answers without an end stop the run, except once before a restart of the gateway', () => {
+  const bounds = openBounds('a gateway')
+  assert.equal(bounds.exceeded(silent('KEEP-01', { gone: 'it does not answer' })), null)
+  assert.match(
+    bounds.exceeded(silent('FAIL-06', { gone: 'it does not answer' }))!,
+    /6 answers of a gateway in a row/,
+  )
+  assert.match(openBounds('a gateway').exceeded(silent('KEEP-01', {}))!, /the last of them KEEP-01#5/)
+})
