@@ -22,12 +22,16 @@ for (const folder of folders)
   })
 
 /** Returns a changed copy of a submission. */
-function changed(t: { after(end: () => void): void }, change: (folder: string) => void): string {
+function changed(
+  t: { after(end: () => void): void },
+  change: (folder: string) => void,
+  // A gateway's submission, because a model server's submission has no FLOW-01.
+  of = '5.0/claude-code-router',
+): string {
   const above = mkdtempSync(join(tmpdir(), 'waybill-submission-'))
   t.after(() => rmSync(above, { recursive: true, force: true }))
   const folder = join(above, '5.0', 'copy')
-  // Copies a gateway's submission, because a model server's submission has no FLOW-01.
-  cpSync(join(root, '5.0/claude-code-router'), folder, { recursive: true })
+  cpSync(join(root, of), folder, { recursive: true })
   change(folder)
   return folder
 }
@@ -46,6 +50,14 @@ test("a submission with a verdict that its evidence does not confirm is refused,
   const { code, stderr } = await runCli(['judge', folder])
   assert.match(stderr, /^waybill: [A-Z]+-\d\d.*: results\.json says pass, and its evidence gives fail$/m)
   assert.equal(code, 2)
+})
+
+test('a verdict of a later requirement may be missing in a submission, although its evidence gives one', (t) => {
+  const folder = changed(t, () => {}, '5.0/dasllama')
+  const { results } = rejudge(folder)
+  const later = results.verdicts.find(({ id }) => id === 'SRV-14')!
+  assert.deepEqual([later.outcome, later.scored], ['pass', false])
+  assert.deepEqual(problemsOf(folder, results, today), [])
 })
 
 test('a submission without the evidence of a check is refused', (t) => {
