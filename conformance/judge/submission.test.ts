@@ -52,7 +52,7 @@ test("a submission with a verdict that its evidence does not confirm is refused,
   assert.equal(code, 2)
 })
 
-test('a verdict of a later requirement may be missing in a submission, although its evidence gives one', (t) => {
+test('a submission may lack the verdict of a later requirement, even if its evidence allows a verdict', (t) => {
   const folder = changed(t, () => {}, '5.0/dasllama')
   const { results } = rejudge(folder)
   const later = results.verdicts.find(({ id }) => id === 'SRV-14')!
@@ -89,7 +89,7 @@ test('a submission is refused if its folder belongs to another set, or if an exc
   assert.match(problems, /the exception for PURE-01 ended on 2020-01-01/)
 })
 
-test('a submission of a run with --only, of another version, or without submission.yaml is refused (SUITE-03)', async (t) => {
+test('a submission is refused if its run used --only, if it is from another version, or without submission.yaml (SUITE-03)', async (t) => {
   const partial = changed(t, (copy) => {
     edit(join(copy, SUBMISSION), /^version: .*$/m, 'version: 9.9.9')
     edit(join(copy, 'run.json'), /"only": null/, '"only": ["FLOW-01"]')

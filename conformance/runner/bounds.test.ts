@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Evidence } from '../evidence/evidence.ts'
 import { MAX_WITHOUT_END, openBounds } from './bounds.ts'
 
-/** Returns evidence of a check with as many answers without an end as a run may have. */
+/** Returns evidence of a check with the maximum number of answers without an end that a run may have. */
 const silent = (check: string, facts: Evidence['facts']) => {
   const request = { method: 'POST', path: '/v1/chat/completions' }
   const exchanges = Array.from({ length: MAX_WITHOUT_END }, (_, n) => ({

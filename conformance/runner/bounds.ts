@@ -24,8 +24,8 @@ export function openBounds(name: string): Bounds {
   let wasRestarted = false
   return {
     exceeded({ check, exchanges, facts }) {
-      // Some gateways need minutes to digest the flood of the check before. The restart of one that no longer
-      // answers is a new start, once.
+      // Some gateways need minutes to recover from the flood of the previous check. A gateway that no longer
+      // answers is therefore started anew, once.
       const isNewStart = typeof facts.gone === 'string' && !wasRestarted
       for (const { n, request, end, error, body } of exchanges) {
         bytes += body.length

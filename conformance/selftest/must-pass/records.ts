@@ -98,7 +98,7 @@ export const mustPass = {
     })),
   },
   'says-elsewhere-that-it-failed': {
-    what: 'If the client disconnects or the provider fails, the record has the state completed for the answer so far, and a separate error.',
+    what: 'The record of a call that broke off on either side has the state completed for the answer so far, and a separate error.',
     target: withLog((log) => ({ ...log, fields: { ...log.fields, error: '/metadata/error/class' } })),
     hooks: records((record) =>
       ['aborted', 'failed'].includes(record.state)
