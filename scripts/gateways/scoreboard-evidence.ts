@@ -33,11 +33,12 @@ export interface Proof {
   readonly seen: Readonly<Record<string, SeenExchange | SeenEntry>>
 }
 
-/** Maximum number of findings in a verdict, and of references in a finding. */
+/** Maximum number of findings in a verdict. */
 const MAX_FINDINGS = 4
-const MAX_POINTERS = 12
+/** Maximum number of references in a finding; evidence of a failure may have more. */
+const MAX_POINTERS = { wrong: 12, right: 3 }
 /** Maximum characters of a text; evidence of a failure may be longer. */
-const TEXT = { wrong: 800, right: 300 }
+const TEXT = { wrong: 800, right: 160 }
 
 /** Returns requirement id -> evidence of its verdict; empty if none was stored. */
 export function readProofs(name: string): ReadonlyMap<string, Proof> {
@@ -83,26 +84,27 @@ export function proofOf(verdict: Verdict, { evidence }: Pick<KeptRun, 'evidence'
   const own = checks.get(id)?.shares ?? id
   const findings = verdict.findings.length > 0 ? verdict.findings : [untried(verdict, evidence.get(own))]
   const wrong = findings.filter(({ ok }) => !ok)
-  const shown = (wrong.length > 0 ? wrong : firstOfEach(findings)).slice(0, MAX_FINDINGS)
+  const kind = wrong.length > 0 ? 'wrong' : 'right'
+  const shown = (kind === 'wrong' ? wrong : firstOfEach(findings)).slice(0, MAX_FINDINGS)
   const seen: Record<string, SeenExchange | SeenEntry> = {}
   for (const { see = [] } of shown)
-    for (const ref of see.slice(0, MAX_POINTERS)) {
-      const [, check, kind, n] = /^(.*?)([#@])(\d+)$/.exec(ref) ?? []
+    for (const ref of see.slice(0, MAX_POINTERS[kind])) {
+      const [, check, mark, n] = /^(.*?)([#@])(\d+)$/.exec(ref) ?? []
       const { exchanges = [], ledger = [] } = evidence.get(check || own) ?? {}
       const found =
-        kind === '#'
+        mark === '#'
           ? exchanges.find((exchange) => exchange.n === Number(n))
           : ledger.find((entry) => entry.n === Number(n))
-      if (found) seen[ref] = kind === '#' ? asSeen(found as Exchange) : asReceived(found as LedgerEntry)
+      if (found) seen[ref] = mark === '#' ? asSeen(found as Exchange) : asReceived(found as LedgerEntry)
     }
   const proof: Proof = {
     id,
     outcome,
     findings: shown,
-    of: (wrong.length > 0 ? wrong : findings).length,
+    of: (kind === 'wrong' ? wrong : findings).length,
     seen,
   }
-  return cut(proof, wrong.length > 0 ? TEXT.wrong : TEXT.right)
+  return cut(proof, TEXT[kind])
 }
 
 /** Returns the calls of an untestable check as a finding. */

@@ -29,6 +29,8 @@ const MAX_ALL_EXCERPTS = 200_000
 const MAX_EXCERPT_LENGTH = 9_000
 /** Maximum characters of a body; the evidence has the rest. */
 const MAX_BODY_LENGTH = 500
+/** Maximum number of findings shown for a failure. */
+const MAX_FINDINGS = 3
 
 const FAMILIES: Readonly<Record<string, string>> = {
   PURE: 'reading never spends',
@@ -244,10 +246,12 @@ function failure(
   const shown = transcripts(of, proof, room)
   const refs = (see: readonly string[] = []) =>
     see.map((ref) => (shown.has(ref) ? link(of, ref) : escapeText(ref))).join(' ')
-  const findings = (proof?.findings ?? []).map(
-    ({ id: finding, what, expected, actual, see }) =>
-      `<li>${prose(what)}${expected === undefined ? '' : `; <small>expected</small> ${prose(expected)}`}${actual === undefined ? '' : `; <small>seen</small> ${prose(actual)}`} ${refs(see)} <small><code>${escapeText(finding)}</code></small></li>`,
-  )
+  const findings = (proof?.findings ?? [])
+    .slice(0, MAX_FINDINGS)
+    .map(
+      ({ id: finding, what, expected, actual, see }) =>
+        `<li>${prose(what)}${expected === undefined ? '' : `; <small>expected</small> ${prose(expected)}`}${actual === undefined ? '' : `; <small>seen</small> ${prose(actual)}`} ${refs(see)} <small><code>${escapeText(finding)}</code></small></li>`,
+    )
   const more = (proof?.of ?? 0) - findings.length
   return `<article class="card failure" id="${of}"><h3>${mark(outcome)} ${id} ${escapeText(words(name))} <small>${level}, ${outcome}</small></h3>
 <p>${looked === undefined ? `${prose(reason)}. <em>Not looked at yet, not to be quoted.</em>` : prose(looked)}</p>
