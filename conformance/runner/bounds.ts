@@ -24,8 +24,8 @@ export function openBounds(name: string): Bounds {
   let wasRestarted = false
   return {
     exceeded({ check, exchanges, facts }) {
-      // Some gateways need minutes to recover from the flood of the previous check. A gateway that no longer
-      // answers is therefore started anew, once.
+      // Some gateways need minutes to recover from the flood of the previous check. The count therefore
+      // begins again, once, when a gateway that no longer answers is restarted.
       const isNewStart = typeof facts.gone === 'string' && !wasRestarted
       for (const { n, request, end, error, body } of exchanges) {
         bytes += body.length
