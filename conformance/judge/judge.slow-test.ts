@@ -204,7 +204,7 @@ test('evidence without exchanges never passes (SUITE-02)', (t) => {
   }
 })
 
-test('a request id that appears twice is found even if the log has no path for a single record (TELL-03)', async () => {
+test('a duplicate request id is detected even if the log has no endpoint for a single record (TELL-03)', async () => {
   const { one: _, ...log } = reference.observability.log!
   const target = { ...reference, observability: { ...reference.observability, log } }
   const { evidence, run } = await conform({ target, profile: 'observable', only: ['TELL-03'] })
@@ -316,7 +316,7 @@ test('a check with an open question is untestable, unless another finding fails 
   assert.equal(both.outcome, 'fail')
 })
 
-test('a check during which the gateway dies is untestable, or fails if a finding failed (SUITE-02)', (t) => {
+test('if the gateway dies during a check, the check fails if one of its findings had failed before, and is untestable otherwise (SUITE-02)', (t) => {
   const gone = (evidence: Evidence) => Object.assign(evidence.facts, { gone: 'it ended.' })
   const { outcome, reason } = tampered(t, 'KEEP-01', gone)
   assert.deepEqual([outcome, reason], ['untestable', 'it did not survive the check: it ended.'])

@@ -14,7 +14,7 @@ export interface GatewayPace {
   readonly failure: number
   /** Time until a record is final. */
   readonly lag: number
-  /** Time until a call's record is found, if it is found only because it is new. */
+  /** Time until a call's record is found, if the only sign of it is that it was not in the log before. */
   readonly fresh: number
   /** Sum of the gateway's time-outs for a silent provider. */
   readonly silence: number

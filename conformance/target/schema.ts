@@ -1,4 +1,4 @@
-// Schema of the target file: a gateway's start, its connection to the mock, its capabilities, and the places
+// Schema of the target file: how to start the gateway, how to connect it to the mock, what it supports, and
 // where it reports the route. Each gateway has one YAML file, which may `extend` another (read.ts).
 // docs/target-files.md and the JSON Schema for editors are generated from this schema, so each field has a
 // description.

@@ -35,7 +35,7 @@ export interface Asked {
   readonly said?: DigestedRequest | null
   /** Reads the content for recordings with conditions. */
   readonly spoken?: () => Spoken
-  /** True if a recording of a similar request may answer. */
+  /** True if a recording of a similar request can be used as the answer. */
   readonly similar?: boolean
 }
 

@@ -211,7 +211,7 @@ test('finish reasons and tool calls are as the scenarios say (FLOW-07, FLOW-08)'
   )
 })
 
-test('each fault breaks a stream at the place that its name states', async (t) => {
+test('each fault breaks the stream at the point that it is named after', async (t) => {
   assert.equal(eventsOf((await wire(t, 'scenario-cut-after-3', streaming)).text).length, 3)
   assert.match((await wire(t, 'scenario-cut-in-utf8', streaming)).text, /\ufffd$/)
   assert.match(eventsOf((await wire(t, 'scenario-error-in-stream', streaming)).text).at(-1)!, /^\{"error":/)

@@ -55,7 +55,7 @@ for (const stream of [false, true])
     assert.equal((entries[1]!.body as any).tools, undefined)
   })
 
-test('an unknown thread, or a thread of another credential, is not found', async () => {
+test('an unknown thread, or one that belongs to another credential, gets 404', async () => {
   const { id } = await send({ type: 'create' })
   const unknown = { type: 'continue', previous_message_id: 'msg_of_no_thread' }
   const foreign = { type: 'continue', previous_message_id: id }

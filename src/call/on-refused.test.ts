@@ -97,7 +97,7 @@ test('a refused parameter of a translated call is omitted, recorded, named in a 
   assert.equal(second.received(), 4, 'forgotten in a running gateway: the provider is asked again')
 })
 
-test('a relayed call is adjusted only if its route says so; a translated call is adjusted unless its route relays refusals', async (t) => {
+test('a relayed call is adjusted only if its route opts in, and a translated call unless its route passes refusals through', async (t) => {
   for (const [route, way, status, requests] of [
     ['', 'relayed', 400, 1],
     ['on_refused: relay,', 'relayed', 400, 1],

@@ -141,8 +141,8 @@ test('`waybill recordings verify` prints nothing about valid recordings, names e
 })
 
 /**
- * Creates a folder with a file that is not a recording, and a HAR file with one usable exchange and two
- * others.
+ * Creates a folder containing a file that is not a recording, and a HAR file with one usable and two unusable
+ * exchanges.
  */
 function foreign(t: TestContext) {
   const dir = temporaryDirectory(t)

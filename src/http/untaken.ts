@@ -91,7 +91,7 @@ export class Untaken {
   }
 
   /**
-   * Disconnects the longest-waiting client of the key with the most unread bytes. A single answer may have
+   * Finds the key with the most unread bytes, and disconnects its longest-waiting client. A single answer may have
    * any size.
    */
   #makeRoom(): void {

@@ -74,6 +74,6 @@ export function day(iso: string, now = Date.now()): string {
 /** Formats a time in UTC, for a tooltip. */
 export const utc = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 23)} UTC`
 
-/** Returns the last part of an id, which distinguishes ids from the same time. */
+/** Returns the last part of an id, the part that differs between ids created at the same time. */
 export const tail = (id: string, length = 8): string =>
   id.length > length + 2 ? `…${id.slice(-length)}` : id

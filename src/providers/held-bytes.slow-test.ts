@@ -14,7 +14,7 @@ import { HeldBytes } from './held-bytes.ts'
 
 const MIB = 2 ** 20
 
-test('if too many bytes are held, as many of the largest answers as necessary are dropped', () => {
+test('if too many bytes are held, the largest answers are dropped until the rest fit', () => {
   const gone: string[] = []
   const holders = ['a', 'b', 'c'].map((name) => ({ keyName: null, letGo: () => void gone.push(name) }))
   const held = new HeldBytes(100)

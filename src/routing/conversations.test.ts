@@ -89,7 +89,7 @@ test('a session’s lost cached tokens are known for each agent, even on routes 
   assert.deepEqual(serve(router, from(null)), ['p/c', 2_000])
 })
 
-test('gateways exchange changed conversations with their remaining lifetime, and never overwrite their own later changes', () => {
+test('gateways share updated conversations, including the remaining lifetime, and never overwrite a newer change of their own', () => {
   let time = 0
   const [one, two] = [0, 1].map(() => new Conversations(() => time))
   one!.set('k', 'p/a', 1_000, 7)

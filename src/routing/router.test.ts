@@ -59,7 +59,7 @@ test('sticky: a session stays with the target that served first, moves with a fa
   assert.equal(pick(router, session), elsewhere)
 })
 
-test('sticky: if several calls of a session begin together, the first served call decides the target, and failed calls do not', () => {
+test('sticky: if several calls in a session start at once, the first one to succeed sets the target, and failed ones do not', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
   const session = input({}, 's')
   const [one, two, three] = [1, 2, 3].map(() => router.route('auto', session)!)

@@ -1,4 +1,4 @@
-// All reads of the record, with their results. Independent of the database.
+// Every query on the record, with the type of its result. Independent of the database.
 import type { Tokens } from '../core/call.ts'
 import type { CallDetail, CallRecord } from '../core/record.ts'
 import type { CallFilter, Page } from './filters.ts'

@@ -190,7 +190,7 @@ const STEPS: readonly string[] = [
   CREATE INDEX IF NOT EXISTS conversations_changed ON conversations (changed_at);
   `,
 
-  // 8: the ends of batches that were fetched by a different instance from the one that created them. An older release
+  // 8: the end of a batch, if it was fetched by an instance other than the one that created it. An older release
   // writes none.
   `
   CREATE TABLE IF NOT EXISTS left_writes (

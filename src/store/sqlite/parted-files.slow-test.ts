@@ -526,7 +526,7 @@ test('when the shared memory is truncated under load, the process refuses calls 
 })
 
 for (const what of ['gone', 'empty'] as const)
-  test(`a start does not create a new database if the old one is ${what} and its log is still there (LIFE-04)`, async (t) => {
+  test(`on startup, no new database is created if the old one is ${what} but its log is still there (LIFE-04)`, async (t) => {
     const { place: at, config, provider } = await place(t)
     const first = await startLife(t, config)
     for (let n = 0; n < 20; n++) assert.equal(await chat(first.url!, `${n}`), 200)
