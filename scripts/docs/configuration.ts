@@ -94,7 +94,7 @@ function typeOf(part: JsonSchema): string {
   if (part.type === 'array')
     return part.items?.type === 'object'
       ? 'list of mappings'
-      : `list of ${part.items ? typeOf(part.items) : 'anything'}`
+      : `list of ${part.items ? typeOf(part.items).replace(/^(text|(?:whole )?number)\b/, '$1s') : 'anything'}`
   if (part.type === 'object') return 'mapping'
   if (part.type === 'boolean') return '`true` or `false`'
   if (part.type === 'string') return part.format === 'uri' ? 'address' : 'text'
