@@ -194,7 +194,7 @@ ${main.join('\n')}
     targets:
 ${cheap.join('\n')}
 
-# Coding agents ask for models of their own, such as claude-…; what no route knows goes here.
+# Coding agents also call models that no route names, such as claude-…; these calls go here.
 defaults: { messages: auto, responses: auto, gemini: auto }
 `
 }
