@@ -6,7 +6,7 @@ import { Recorder } from './recorder.ts'
 const END = { ...EMPTY_EVENT, finished: true }
 const USAGE = { ...EMPTY_EVENT, usageOnly: true }
 
-test('a stream is stored in separate memory and few parts, with its usage as a separate part', () => {
+test('a stream is stored in its own memory, in a few parts, with its usage in a separate part', () => {
   const recorder = new Recorder(100, { left: 1_000 })
   const network = Buffer.from('one two three four')
   recorder.add(network.subarray(0, 4), EMPTY_EVENT)

@@ -58,7 +58,7 @@ async function start(t: TestContext) {
   }
 }
 
-test('a parameter is omitted without a second request, and named in the answer, until its outdated refusal is forgotten (FIT-03)', async (t) => {
+test('until an outdated refusal is forgotten, the refused parameter is omitted without a second request, and named in the answer (FIT-03)', async (t) => {
   const { call, setRefuses, pass, get } = await start(t)
   setRefuses(false)
   for (const days of [0, 1, 5.9]) {

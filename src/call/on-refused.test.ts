@@ -97,7 +97,7 @@ test('a refused parameter of a translated call is omitted, recorded, named in a 
   assert.equal(second.received(), 4, 'forgotten in a running gateway: the provider is asked again')
 })
 
-test('a relayed call is adjusted only if its route opts in, and a translated call unless its route passes refusals through', async (t) => {
+test('a relayed call is adjusted only if its route opts in; a translated call is adjusted unless its route passes refusals through', async (t) => {
   for (const [route, way, status, requests] of [
     ['', 'relayed', 400, 1],
     ['on_refused: relay,', 'relayed', 400, 1],
@@ -116,7 +116,7 @@ test('a relayed call is adjusted only if its route opts in, and a translated cal
   }
 })
 
-test('if a refusal concerns one value, only this value is remembered', async (t) => {
+test('if only one value of a parameter is refused, only that value is remembered', async (t) => {
   const only = (...efforts: string[]): Refuses => {
     return ({ reasoning_effort: effort }) =>
       effort === undefined || efforts.includes(effort)
@@ -146,7 +146,7 @@ test('if a refusal concerns one value, only this value is remembered', async (t)
   )
 })
 
-test('a refusal is final if it names no parameter, names a needed parameter, or is the second refusal', async (t) => {
+test('a refusal is final if it names no parameter, names a required parameter, or follows an earlier refusal', async (t) => {
   const always = (message: string, param: string | null = null): Refuses => {
     return () => refusal(message, param)
   }
@@ -203,7 +203,7 @@ test('a refusal in another language is understood if it quotes the parameter’s
   assert.deepEqual(openLearnedRefusals(data).list(), [])
 })
 
-test('a refused parameter is sent under the name that the refusal asks for, and the new name is remembered', async (t) => {
+test('a refused parameter is sent under the new name given in the refusal, and the new name is remembered', async (t) => {
   const rows = [
     ['max_tokens', 'max_completion_tokens'],
     ['max_completion_tokens', 'max_tokens'],
@@ -246,7 +246,7 @@ test('a refused parameter is sent under the name that the refusal asks for, and 
   assert.deepEqual([(await needed.translated()).status, needed.received()], [400, 1], 'never left out')
 })
 
-test('effort is omitted if tools work only without it, and tools that need another dialect are refused immediately', async (t) => {
+test('the effort setting is omitted if tools work only without it; tools that need another dialect are refused immediately', async (t) => {
   const data = temporaryDirectory(t)
   const tools = [{ name: 'weather', input_schema: { type: 'object' } }]
   const refused = 'Function tools with reasoning_effort are not supported for m in /v1/chat/completions.'
@@ -282,7 +282,7 @@ test('effort is omitted if tools work only without it, and tools that need anoth
   assert.deepEqual([said.status, never.received()], [400, 1])
 })
 
-test('a thinking budget becomes adaptive thinking if the refusal asks for it', async (t) => {
+test('a thinking budget is replaced with adaptive thinking if the refusal asks for adaptive thinking', async (t) => {
   const data = temporaryDirectory(t)
   const message = (body: any) => ({
     ...{ id: 'msg_1', type: 'message', role: 'assistant', model: body.model, stop_reason: 'end_turn' },
@@ -330,7 +330,7 @@ test('a thinking budget becomes adaptive thinking if the refusal asks for it', a
   )
 })
 
-test('a stream is adjusted before its first event, but its fallback is not adjusted', async (t) => {
+test('a streamed call is adjusted once, before its first event, at the target that refused it, even after a fallback', async (t) => {
   const gateway = await testGateway(t, {
     providers: {
       alpha: json(refusal('`temperature` is deprecated for this model.'), 400),
@@ -352,7 +352,7 @@ test('a stream is adjusted before its first event, but its fallback is not adjus
   )
 })
 
-test('learned refusals are forgotten after seven days, and a broken file of refusals counts as empty', (t) => {
+test('learned refusals are forgotten after seven days, and a damaged refusals file counts as empty', (t) => {
   const directory = temporaryDirectory(t)
   let now = Date.parse('2026-11-25T12:00:00Z')
   const learned = openLearnedRefusals(directory, () => now)

@@ -73,7 +73,7 @@ async function accounts(ask: Awaited<ReturnType<typeof start>>['ask']): Promise<
   return new Set(used.map(({ account }) => account))
 }
 
-test('a conversation with thinking of Sonnet 5.5 stays with its account, but thinking of older models works at any account', async (t) => {
+test('a conversation with thinking from Sonnet 5.5 stays with its account, but thinking from older models works with any account', async (t) => {
   assert.equal((await accounts((await start(t, 'claude-sonnet-5-5')).ask)).size, 1)
   assert.equal((await accounts((await start(t, 'claude-sonnet-5')).ask)).size, 2)
   assert.equal(
@@ -83,7 +83,7 @@ test('a conversation with thinking of Sonnet 5.5 stays with its account, but thi
   )
 })
 
-test('if a conversation’s account cannot answer, another account does, and the thinking is reported as lost', async (t) => {
+test('if a conversation’s account cannot answer, another account is used, and the thinking is reported as lost', async (t) => {
   const { ask, busy } = await start(t, 'claude-sonnet-5-5')
   const session = crypto.randomUUID()
   const { account } = await ask(session, THINKING.slice(0, 1))

@@ -18,12 +18,12 @@ for (const [event, expected] of [
     'data: {"x":{"model":"inner"},"model":"auto/ü"}\n\n',
   ],
 ] as const)
-  test(`in ${JSON.stringify(event)}, only the name of the model is replaced by the requested one`, () => {
+  test(`in ${JSON.stringify(event)}, the requested name replaces the model’s name, and nothing else changes`, () => {
     const renamed = renameEvent(chat.client, 'auto/ü')(Buffer.from(event), reading)
     assert.equal(renamed.toString(), expected)
   })
 
-test('a body without a model keeps all bytes, even invalid UTF-8', () => {
+test('a body without a model stays unchanged, and renaming a model keeps even invalid UTF-8', () => {
   const done = Buffer.from('data: [DONE]\n\n')
   assert.equal(renameEvent(chat.client, 'auto')(done, EMPTY_EVENT), done)
   assert.equal(renameAnswer(chat.client, 'auto')(done, EMPTY_EVENT), done)

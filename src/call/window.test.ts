@@ -10,7 +10,7 @@ import { gatewayAtModels } from '../test/test-models.ts'
 const WORDS = 'the quick brown fox jumps over the lazy dog '
 const long = (tokens: number) => [{ role: 'user', content: WORDS.repeat(tokens / 9) }]
 
-test('a target with a known window too small for the request is tried last (FIT-07)', async (t) => {
+test('a target whose known context window is too small for the request is tried last (FIT-07)', async (t) => {
   const { mock, post, newest } = await gatewayAtModels(
     t,
     'routes: { auto: { targets: [ { model: claude/claude-haiku-4-5 }, { model: claude/claude-opus-5-5 } ] }, small: { targets: [ { model: claude/claude-haiku-4-5 }, { model: claude/claude-opus-4-5 } ] } }',
@@ -62,7 +62,7 @@ const TOO_LONG = {
 }
 
 for (const [dialect, error] of Object.entries(TOO_LONG))
-  test(`if a ${dialect} provider finds a request too long, only a target with a larger window is tried next (FIT-07)`, async (t) => {
+  test(`if a ${dialect} provider rejects a request as too long, only a target with a larger window is tried next (FIT-07)`, async (t) => {
     const gateway = await testGateway(t, {
       providers: { alpha: refusing(error), beta: answer('small'), gamma: answer('large') },
       dialects: { alpha: [dialect.replace(/,.*/, '')], beta: ['chat'], gamma: ['chat'] },

@@ -50,7 +50,7 @@ test('fish completes the same words as bash', { skip: !isThere('fish') && 'there
   }
 })
 
-test('zsh reads its script and registers the completion', {
+test('zsh loads the script and registers the completion', {
   skip: !isThere('zsh') && 'there is no zsh',
 }, () => {
   const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', `${script('zsh')}\necho $_comps[waybill]`], {

@@ -137,7 +137,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
       assert.doesNotMatch(out, /conformant/)
     })
 
-  test('a refused setup request is reported, for a path below base_url and for a whole address', async () => {
+  test('a refused setup request is reported, whether its address is a path below base_url or a full URL', async () => {
     for (const [path, arrives] of [
       ['/setup', '/below/setup'],
       ['http://127.0.0.1:{{port}}/setup?now', '/setup?now'],
@@ -203,7 +203,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.equal(code, 3)
   })
 
-  test('if a gateway dies during the run without a hostile request, the output says when, and a report is written', async () => {
+  test('if a gateway dies during the run after an ordinary request, the output says when, and a report is written', async () => {
     const report = join(root, 'died')
     const file = targetFile(relay(`if (q.url === '/gone') process.exit(1)`), {
       capabilities: { catalog: '/v1/models', read_paths: ['/gone'], probe_interval_ms: 0 },
@@ -217,7 +217,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.match(readFileSync(join(report, 'junit.xml'), 'utf8'), /<error message="a-gateway has been gone/)
   })
 
-  test('an earlier run in the report directory does not count as the result of a run that did not start', async () => {
+  test('if a run does not start, an earlier run in the report directory does not count as its result', async () => {
     const report = mkdtempSync(join(root, 'earlier-'))
     for (const name of ['results.json', 'run.json', 'mine.txt']) writeFileSync(join(report, name), '{}')
     const { code } = await waybill('conform', targetFile({ url: 'http://127.0.0.1:1' }), '--report', report)
@@ -342,7 +342,7 @@ describe('a baseline', () => {
     assert.match(out, /excused by the baseline: TELL-05/)
     assert.equal(code, 0)
   })
-  test('a baseline excuses one finding of a requirement, but not another', async () => {
+  test('a baseline can excuse one finding for a requirement without excusing another', async () => {
     const { code, out } = await judge('[{ id: TELL-05/content-is-untouched, reason: known }]')
     assert.match(out, /excused by the baseline: TELL-05\/content-is-untouched/)
     assert.equal(code, 0)

@@ -67,7 +67,7 @@ async function directoryOf(t: TestContext) {
   return { directory, data, file, text, start, provider }
 }
 
-test('`waybill doctor` finds no problem before the first start, while a gateway runs and after its end, and changes nothing', async (t) => {
+test('before, during and after a gateway’s first run, `waybill doctor` finds no problem and changes nothing', async (t) => {
   const { data, file, start, provider } = await directoryOf(t)
   writeFileSync(file, 'server: { port: 9 }\nproviders: {}\n')
   const before = await doctor(file)
@@ -164,7 +164,7 @@ test('each problem is reported as BAD with advice, and the exit code is 1', asyn
   assert.equal((await doctor(file)).code, 0, 'and well again')
 })
 
-test('the sizes of stored data are compared with their limits, and a size near or above its limit comes with advice', async (t) => {
+test('the sizes of stored data are compared with their limits, and advice is given for a size near or above its limit', async (t) => {
   const { data, file, start } = await directoryOf(t)
   await (await start(0)).close(100)
   const empty = await doctor(file)

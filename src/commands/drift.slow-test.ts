@@ -182,7 +182,7 @@ test('`waybill recordings drift --live` stops before a call that would exceed th
   assert.match(stderr, /1 have the same shape, 0 moved, 0 of another kind, 1 failed/)
 })
 
-test('`waybill recordings drift` counts a new error as moved and a cut answer as failed, and `refresh` accepts neither', async (t) => {
+test('`waybill recordings drift` counts a new error as moved and a truncated answer as failed, and `refresh` accepts neither', async (t) => {
   const { provider, waybill, said } = await recorded(t, '--keep-requests')
   const before = said()
   provider.script = (response, received) => {
@@ -262,7 +262,7 @@ for (const [path, body] of [
 }
 `
 
-test('calls of every dialect are repeated in the same dialect, both whole and streamed', async (t) => {
+test('whole and streamed calls in every dialect are repeated in the same dialect', async (t) => {
   const root = temporaryDirectory(t)
   const mock = await createMockProviders()
   t.after(() => mock.close())

@@ -75,7 +75,7 @@ test('a missing key is reported as missing', async (t) => {
   }
 })
 
-test("a wrong key is reported as wrong even if its file's name contains words of another error", async (t) => {
+test("a wrong key is reported as wrong even if its file's name contains words from another error", async (t) => {
   const { url } = await testGateway(t, { config: KEYS })
   const keyFile = join(temporaryDirectory(t), 'requires; try again')
   writeFileSync(keyFile, 'wb_of-another-gateway\n', { mode: 0o600 })

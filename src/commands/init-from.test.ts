@@ -260,7 +260,7 @@ test('LiteLLM: deployments become providers and routes, with weights, fallbacks,
   assert.deepEqual(await refused(t, made, 'sk-master'), [])
 })
 
-test('Claude Code Router: kinds of calls become rules; comments and trailing commas are read', async (t) => {
+test('Claude Code Router: kinds of calls become rules; comments and trailing commas are accepted', async (t) => {
   const made = configFrom(fileOf(t, ROUTER, 'config.json'), {})
   assert.equal(made.format, 'Claude Code Router')
   const { providers, routes, defaults, server, keys, resilience } = parse(made.text)
@@ -301,7 +301,7 @@ test('Claude Code Router: kinds of calls become rules; comments and trailing com
   assert.deepEqual(await refused(t, made, SECRET), [])
 })
 
-test('one-api: channels of a model become its targets, by priority and weight', async (t) => {
+test('one-api: a model’s channels become its targets, by priority and weight', async (t) => {
   const made = configFrom(fileOf(t, ONE_API, 'channels.json'), {})
   assert.equal(made.format, 'one-api')
   const { providers, routes } = parse(made.text)
@@ -334,7 +334,7 @@ test('one-api: channels of a model become its targets, by priority and weight', 
   assert.deepEqual(await refused(t, made), [])
 })
 
-test('a full page of one-api’s channels causes a warning that there may be more, and several pages in one list are read together', (t) => {
+test('a full page of one-api channels causes a warning that more may exist, and several pages in one list are read together', (t) => {
   const page = (first: number, count: number) => ({
     ...{ success: true, message: '' },
     data: Array.from({ length: count }, (_, n) =>
@@ -348,7 +348,7 @@ test('a full page of one-api’s channels causes a warning that there may be mor
   assert.equal(Object.keys(parse(both.text).routes).length, 13)
 })
 
-test('no key of a file is written or printed, and no name in it can end a comment early', async (t) => {
+test('no key in an imported file is written or printed, and no name in the file can end a comment early', async (t) => {
   for (const [text, name] of [
     [LITELLM, 'a.yaml'],
     [ROUTER, 'b.json'],
@@ -375,7 +375,7 @@ test('no key of a file is written or printed, and no name in it can end a commen
   assert.doesNotMatch(text, /\u001b/)
 })
 
-test('a missing or empty file, or one in an unknown format, causes one line and exit code 2, and nothing is written', async (t) => {
+test('a missing or empty file, or a file in an unknown format, causes a one-line error and exit code 2, and nothing is written', async (t) => {
   const written = join(temporaryDirectory(t), 'waybill.yaml')
   for (const [source, says] of [
     [fileOf(t, 'a: 1'), /is no file of a gateway that is known: LiteLLM, Claude Code Router, one-api\n$/],
@@ -396,7 +396,7 @@ test('a missing or empty file, or one in an unknown format, causes one line and 
 
 const FOREIGN = process.env.WAYBILL_FOREIGN_CONFIGS
 
-test('published files of other people become configurations with working routes', {
+test('configuration files that other people have published become configurations with working routes', {
   skip: FOREIGN ? false : 'WAYBILL_FOREIGN_CONFIGS names no directory',
 }, async (t) => {
   for (const name of readdirSync(FOREIGN!).toSorted())

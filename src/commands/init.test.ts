@@ -58,7 +58,7 @@ test('every preset has a price, and presets known to the mock have the mock’s 
   for (const [name, there, here] of known) assert.equal(there, here, name)
 })
 
-test('an existing file, an unknown provider or a missing terminal causes one line and exit code 2, and nothing is written', async (t) => {
+test('an existing file, an unknown provider or a missing terminal causes a one-line error and exit code 2, and nothing is written', async (t) => {
   const directory = temporaryDirectory(t)
   const there = join(directory, 'there.yaml')
   writeFileSync(there, '')

@@ -41,7 +41,7 @@ test('a new key is private and never shown, and works once its line is in the co
   assert.equal((await gateway.chat(ask('auto'), { authorization: `Bearer ${key}x` })).status, 401)
 })
 
-test('every new key is different, and none overwrites another', (t) => {
+test('every new key is different, and no key overwrites another key', (t) => {
   const env = { XDG_CONFIG_HOME: temporaryDirectory(t) }
   const make = (name: string, file?: string) => {
     const out = terminal(false)

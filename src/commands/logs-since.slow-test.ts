@@ -52,7 +52,7 @@ test('`--since` and `--until` accept a relative time, a date and a moment', asyn
     assert.deepEqual(await models(...args), expected, args.join(' '))
 })
 
-test('an invalid time causes one line and exit code 2, without a request to the gateway', async () => {
+test('an invalid time causes a one-line error and exit code 2, without a request to the gateway', async () => {
   for (const [args, message] of [
     [
       ['--since', 'yesterday'],

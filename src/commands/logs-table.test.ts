@@ -10,7 +10,7 @@ const CALL: ShownCall = {
   ...{ error_code: null, fallbacks: 0, latency_ms: 9, tokens: { input: null, output: null }, cost_usd: 0 },
 }
 
-test('a call that names no model is shown with its endpoint and only its provider', () => {
+test('a call that names no model is shown with its endpoint, if known, and its provider', () => {
   const line = createCallTable(null, (_, text) => text).row(CALL)
   assert.match(line, /GET \/v1\/files\/\{id\} → openai {2}/)
   const { method: _, endpoint: __, ...older } = CALL // from an older gateway

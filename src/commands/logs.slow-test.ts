@@ -126,7 +126,7 @@ test('`--follow` retries while the record cannot be read, and misses no call (LO
   )
 })
 
-test('without a gateway, a key or a reader, `waybill logs` prints at most one line, and no stack trace', async (t) => {
+test('without a gateway, a key or a reader of its output, `waybill logs` prints at most one line, and no stack trace', async (t) => {
   const nobody = logs('--url', 'http://127.0.0.1:9')
   assert.deepEqual(await nobody.closed, [1, null])
   assert.match(
@@ -205,7 +205,7 @@ test('no row is wider than the terminal, and the target is the last column to be
   assert.match(createCallTable(120, (_, text) => text).row(partial), / ≥ \$0\.000365 +claude-cli$/)
 })
 
-test('refused calls are listed among the other calls with their error, and failed calls with their code', async (t) => {
+test('refused calls appear in the list with their error, and failed calls with their code', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: fail(500), beta: answer() } })
   await gateway.chat(ask('nowhere'))
   await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))
@@ -237,7 +237,7 @@ test('refused calls are listed among the other calls with their error, and faile
   assert.equal(following.said.stdout.match(/refused/g)!.length, 3, 'each once')
 })
 
-test('the configuration contains the gateway’s address; `--url` and WAYBILL_URL take precedence over it', async (t) => {
+test('`--url` and WAYBILL_URL take precedence over the gateway’s address in the configuration', async (t) => {
   const gateway = await testGateway(t)
   await gateway.chat(ask('alpha/model-a'))
   const file = join(temporaryDirectory(t), 'w.yaml')

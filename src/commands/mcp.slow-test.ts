@@ -27,7 +27,7 @@ async function connected(t: TestContext, url: string) {
   }
 }
 
-test('every MCP tool only reads, spends nothing, and says so', async (t) => {
+test('every MCP tool only reads, is marked as read-only, and spends nothing', async (t) => {
   const gateway = await testGateway(t)
   const id = (await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id')
   const spent = gateway.received()
@@ -83,7 +83,7 @@ test('a wrong argument, an unknown model or a missing gateway causes a clear err
   assert.equal((await call('routes')).isError, false)
 })
 
-test('a message without an end is refused in one line, and the server ends', async (t) => {
+test('an endless message is refused with a one-line error, and the server exits', async (t) => {
   const child = spawn(process.execPath, [CLI, 'mcp', '--url', 'http://127.0.0.1:9'], { env: ENVIRONMENT })
   t.after(() => child.kill('SIGKILL'))
   let said = ''

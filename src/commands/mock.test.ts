@@ -48,7 +48,7 @@ test('`waybill mock` lists its scenarios, all labelled synthetic', async (t) => 
   assert.ok(listed.every(({ origin, shape }) => origin === 'synthetic' && shape.length > 0))
 })
 
-test('a wrong argument causes one line and exit code 2; a missing folder or a busy port exits with 1', async (t) => {
+test('a wrong argument causes a one-line error and exit code 2; a missing folder or a busy port causes exit code 1', async (t) => {
   const wrong = await outcome(t, '--port', '70000')
   assert.deepEqual([wrong.code, wrong.out], [2, ''])
   assert.match(wrong.err, /A port is a number from 0 to 65535/)

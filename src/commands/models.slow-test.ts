@@ -102,7 +102,7 @@ test('`waybill models` shows each fact with its origin: configuration, synced fi
   assert.match(after.out, /forced_tools\s+yes\s+your configuration/)
 })
 
-test('`waybill models forget` removes learned facts of one model or of all', async (t) => {
+test('`waybill models forget` removes the learned facts about one model or all models', async (t) => {
   const file = configuration(t, 'http://127.0.0.1:9')
   const { data } = loadConfig(file, { env: {} }).config
   mkdirSync(data)

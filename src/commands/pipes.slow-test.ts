@@ -60,7 +60,7 @@ test('a list that `head` cuts short in a shell exits with 0', () => {
   assert.deepEqual([status, stdout, stderr], [0, '[\n', ''])
 })
 
-test('if output cannot be written for a reason other than a closed reader, one line says so and the exit code is 1', {
+test('if output cannot be written for a reason other than a closed pipe, one line reports the error, and the exit code is 1', {
   skip: process.platform !== 'linux' && 'only Linux has /dev/full',
 }, () => {
   for (const args of [['recordings', 'list'], ['--help'], ['mock', '--list']]) {

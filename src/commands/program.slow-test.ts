@@ -46,7 +46,7 @@ test('`--help` lists the commands, an example and the exit codes', () => {
   }
 })
 
-test('a usage error causes one line with advice, and exit code 2', (t) => {
+test('a usage error causes a one-line error with advice, and exit code 2', (t) => {
   const bad = join(temporaryDirectory(t), 'bad.yaml')
   writeFileSync(bad, 'server: { port: 99999 }\n')
   for (const [args, message] of [
@@ -109,7 +109,7 @@ test('`waybill config check` reports an empty file as an error, and warns about 
   )
 })
 
-test('`waybill routes` shows the targets of calls, as a table and as JSON', () => {
+test('`waybill routes` shows where calls would go, as a table and as JSON', () => {
   const { status, stdout } = waybill('routes', '-c', EXAMPLE)
   assert.equal(status, 0)
   assert.match(
@@ -145,7 +145,7 @@ test('`waybill serve --replay` answers without a key, prints a curl line that wo
   assert.equal(stderr(), '')
 })
 
-test('`waybill serve --replay` without waybill.yaml uses the example, says so, and stores its data in the current directory', async (t) => {
+test('without waybill.yaml, `waybill serve --replay` reports that it uses the example, and stores its data in the current directory', async (t) => {
   const cwd = temporaryDirectory(t)
   const { url, stderr } = await serve(t, ['--replay', '--port', '0'], { WAYBILL_DATA: undefined }, cwd)
   assert.match(
@@ -182,7 +182,7 @@ test('`waybill serve --replay` reaches no provider, not even a local one whose k
   assert.equal(provider.ledger.length, 0)
 })
 
-test('after SIGTERM, an open stream ends before the gateway does (LIFE-02)', async (t) => {
+test('after SIGTERM, the gateway waits for an open stream to end before it exits (LIFE-02)', async (t) => {
   const { child, url } = await serve(t, ['--replay', '-c', EXAMPLE, '--port', '0'])
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
@@ -194,7 +194,7 @@ test('after SIGTERM, an open stream ends before the gateway does (LIFE-02)', asy
   assert.deepEqual(await once(child, 'exit'), [0, null])
 })
 
-test('a busy port, a data directory that cannot be created, and a public address without keys cause one line and exit code 1', async (t) => {
+test('a busy port, a data directory that cannot be created, or a public address without keys causes a one-line error and exit code 1', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   t.after(() => taken.close())
@@ -220,7 +220,7 @@ test('a busy port, a data directory that cannot be created, and a public address
   }
 })
 
-test('an old Node version is refused in one line before anything native is loaded', () => {
+test('an old Node version is refused with a one-line error before anything native is loaded', () => {
   const old = spawnSync(
     process.execPath,
     [

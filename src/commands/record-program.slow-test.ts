@@ -86,7 +86,7 @@ test('a session is recorded once and replayed in another folder, with its tools 
   assert.equal(readFileSync(join(other, 'a.txt'), 'utf8'), 'kept words')
 })
 
-test('a call without a recording is named, and the replay exits with 1', async (t) => {
+test('if a call has no recording, the replay names the call and exits with 1', async (t) => {
   const { replay } = await recorded(t)
   const { code, stdout, stderr } = await replay('letters')
   assert.deepEqual([code, stdout], [1, 'refused\n'])

@@ -74,7 +74,7 @@ test('`waybill record` warns about costs, stores a redacted recording of each ca
   assert.equal(waybill('recordings', 'verify', out).status, 0)
 })
 
-test('`waybill record` with an unknown provider is an error that names the known providers', (t) => {
+test('for an unknown provider, `waybill record` prints an error that names the known providers', (t) => {
   const config = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(config, 'providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:1/v1" } }\n')
   const { status, stderr } = waybill('record', '--provider', 'beta', '-c', config)

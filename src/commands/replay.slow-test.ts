@@ -110,7 +110,7 @@ for (const [name, path] of [
     await replay.stop()
   })
 
-test('with `--keep-answers`, each call receives the answer to its own text in any order, and the replay needs the key (REC-06)', async (t) => {
+test('with `--keep-answers`, calls in any order receive the answers to their own texts, and the replay needs the key (REC-06)', async (t) => {
   const capitals: Script = (response, received) =>
     answer(received.text.includes('Italy') ? 'Rome.' : 'Paris.')(response, received)
   const { config, out, provider } = await providerAt(t, 'together', '/v1', capitals)
@@ -216,7 +216,7 @@ test('a recorded refusal is replayed unchanged, although it is an error', async 
   await replay.stop()
 })
 
-test('a scenario that was recorded under a name is found by its name, for any model', async (t) => {
+test('a scenario that was recorded under a name can be requested by that name, for any model', async (t) => {
   const { config, out } = await providerAt(t, 'together', '/v1', answer('greeting'))
   const args = ['--provider', 'together', '-c', config, '--out', out, '--scenario', 'greeting']
   const recording = await started(t, 'record', ...args)
@@ -229,7 +229,7 @@ test('a scenario that was recorded under a name is found by its name, for any mo
   await replay.stop()
 })
 
-test('at its start, a replay lists providers without recordings, and describes its answers', async (t) => {
+test('on startup, a replay lists providers without recordings, and describes its answers', async (t) => {
   const { config } = await providerAt(t, 'together', '/v1')
   const replay = await started(t, 'serve', '--replay', '-c', config)
   for (const said of [/\d+ authored/, /no recordings of together/, /waybill record --provider together/])
@@ -362,7 +362,7 @@ test('the official client receives from the replay what the provider sent, excep
   await replay.stop()
 })
 
-test('a replay also covers a provider that is configured while it runs', async (t) => {
+test('a replay also covers a provider that is added to the configuration during the replay', async (t) => {
   const { config, out, provider } = await providerAt(t, 'together', '/v1', answer('four'))
   const recording = await started(t, 'record', '--provider', 'together', '-c', config, '--out', out)
   await recording.chat('auto')

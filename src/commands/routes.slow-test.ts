@@ -40,7 +40,7 @@ test('`waybill routes` queries the running gateway, so it can show that a target
   assert.match(elsewhere.stdout, /beta\/model-b +cheap +100 %\n/)
 })
 
-test('if no gateway runs, `waybill routes` reads the file, and the output says so', async (t) => {
+test('if no gateway runs, `waybill routes` reads the configuration file, and reports that it does', async (t) => {
   const { code, stdout, stderr } = await routes(['-c', fileFor(t, 9, TWO_TARGETS)])
   assert.equal(code, 0, stderr)
   assert.match(
@@ -53,7 +53,7 @@ test('if no gateway runs, `waybill routes` reads the file, and the output says s
   assert.match(named.stderr, /^waybill: no gateway answers at http:\/\/127\.0\.0\.1:9; [^\n]+\n$/)
 })
 
-test('`waybill routes` sends a key to a gateway that requires one; without a key, the error says so', async (t) => {
+test('`waybill routes` sends a key to a gateway that requires one, and reports a missing key', async (t) => {
   const key = 'wb_the-key-of-the-test'
   const digest = createHash('sha256').update(key).digest('hex')
   const { url } = await testGateway(t, {
@@ -71,7 +71,7 @@ test('`waybill routes` sends a key to a gateway that requires one; without a key
   )
 })
 
-test('routes that only the file contains are marked as new', async (t) => {
+test('routes that exist only in the file are marked as new', async (t) => {
   const { url } = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: TWO_TARGETS,

@@ -44,7 +44,7 @@ const keyed = (t: TestContext) =>
 const environment = (stdout: string): Record<string, string> =>
   Object.fromEntries([...stdout.matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
 
-test('the agent receives its environment and arguments; the output contains no key; its exit code is passed on', async (t) => {
+test('the agent receives its environment and arguments, its exit code is passed on, and the output contains no key', async (t) => {
   const { url } = await keyed(t)
   const claude = fakeAgent(t, 'claude', 'cat; exit 7')
   const { child, said, closed } = start(
@@ -94,7 +94,7 @@ test('with `--own-login`, Claude Code keeps its login, and the gateway’s key i
   assert.match(other.said.stderr, /--own-login works for claude; .*codex is none of them/)
 })
 
-test('an agent that sends no session receives one for its calls and for the status line', async (t) => {
+test('an agent that sends no session is given a session for its calls and for the status line', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const { said, closed } = start(['--url', url, '--quiet', fakeAgent(t, 'copilot')])
   assert.deepEqual(await closed, [0, null], said.stderr)
@@ -152,7 +152,7 @@ test('signals reach the agent, and the exit code shows the signal that ended it'
   assert.match(said.stdout, /asked to end/)
 })
 
-test('a missing gateway, key or program is reported in one line', async (t) => {
+test('a missing gateway, key or program causes a one-line error', async (t) => {
   const { url } = await keyed(t)
   const claude = fakeAgent(t, 'claude')
   for (const [args, code, says] of [
@@ -169,7 +169,7 @@ test('a missing gateway, key or program is reported in one line', async (t) => {
   }
 })
 
-test('every entry of the agent table is complete, with and without a model', () => {
+test('every entry in the agent table is complete, with and without a model', () => {
   const models = [
     { id: 'one', isRoute: true, context: 1_050_000, output: 128_000 },
     { id: 'two', isRoute: false },

@@ -207,7 +207,7 @@ test('the session is logged only at level debug, and an unknown level is refused
   assert.equal(wrong.stderr, 'waybill: log level "loud" is not one of silent, error, warn, info, debug\n')
 })
 
-test('after SIGTERM no new call is accepted, the open stream may end, and the record is complete (LIFE-02)', async (t) => {
+test('after SIGTERM, no new call is accepted, the open stream can finish, and the record is complete (LIFE-02)', async (t) => {
   let release = () => {}
   const held = new Promise<void>((done) => {
     release = done
@@ -237,7 +237,7 @@ test('after SIGTERM no new call is accepted, the open stream may end, and the re
   assert.equal(provider.ledger.length, 1)
 })
 
-test('a second process on the same data directory is refused in one line, and the first continues (LIFE-05)', async (t) => {
+test('a second process on the same data directory is refused with a one-line error, and the first process continues (LIFE-05)', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const gateway = await serving(t, provider, ONE)
@@ -250,7 +250,7 @@ test('a second process on the same data directory is refused in one line, and th
   assert.equal((await gateway.chat('auto')).status, 200)
 })
 
-test('a gateway ends normally even if its log has lost its reader', async (t) => {
+test('a gateway exits normally even if nothing reads its log any longer', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const { child, chat, all } = await serving(t, provider, ONE)

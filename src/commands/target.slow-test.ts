@@ -117,7 +117,7 @@ test('`waybill target init` also tries a streamed call and shows its answer', as
   assert.match(checked.out, /✗ a streamed call was answered with 500 .*streams are broken today/)
 })
 
-test('`waybill target init` accepts a name, request headers, and a path that shows when the gateway is ready', async () => {
+test('`waybill target init` accepts a name, request headers and a readiness path', async () => {
   const file = join(root, 'headers.yaml')
   const { code, out } = await waybill(
     ...['init', file, '--start', `TEAM=blue ${START}`, '--call', 'gpt-5-mini', '--name', 'My gateway'],
@@ -145,7 +145,7 @@ test('`waybill target init` accepts a name, request headers, and a path that sho
   assert.match(wrong.err, /--header: write NAME: VALUE/)
 })
 
-test('`waybill target check` reports where the gateway differs from the file, and exits with 1', async () => {
+test('if the gateway differs from the file, `waybill target check` reports where, and exits with 1', async () => {
   const file = join(root, 'wrong.yaml')
   const [upstream, key, ...command] = START.split(' ')
   writeFileSync(

@@ -83,7 +83,7 @@ test('`waybill logs` removes control characters from a gateway’s error message
   assert.equal(stderr.trim().split('\n').length, 1, 'one line')
 })
 
-test("`waybill config check` and `waybill doctor` remove control characters from names of settings, values and the file's path", async (t) => {
+test("`waybill config check` and `waybill doctor` remove control characters from setting names, values and the file's path", async (t) => {
   const directory = join(temporaryDirectory(t), 'a\u001b[31mb\u202ec')
   mkdirSync(directory)
   const file = join(directory, 'w\u009b.yaml')

@@ -36,7 +36,7 @@ test('without keys, the page opens without a sign-in', { skip }, async (t) => {
   assert.equal(opened(), `${url}/`)
 })
 
-test('with a key, the address contains a code that signs in once, but not the key', { skip }, async (t) => {
+test('with a key, the address contains a one-time sign-in code instead of the key', { skip }, async (t) => {
   const { url, get } = await testGateway(t, { config: KEYS })
   const { ui, opened } = opener(t)
   const { code, stdout, stderr } = await ui(['--url', url], { WAYBILL_KEY: KEY })
@@ -63,7 +63,7 @@ test('if no browser can be started, the address is printed', { skip }, async (t)
   assert.equal(opened(), null)
 })
 
-test('if no gateway runs, one line says so, and no browser is opened', { skip }, async (t) => {
+test('if no gateway runs, one line reports this, and no browser is opened', { skip }, async (t) => {
   const { ui, opened } = opener(t)
   const { code, stdout, stderr } = await ui(['--url', 'http://127.0.0.1:9'])
   assert.deepEqual([code, stdout], [1, ''])

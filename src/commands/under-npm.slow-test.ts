@@ -47,7 +47,7 @@ async function endShell(command: string, line: Line, env: Record<string, string>
 describe('a command behind a shell', { concurrency: true }, () => {
   for (const [name, command] of Object.entries(COMMANDS)) {
     const npm = { npm_lifecycle_event: 'npx' }
-    test(`${name} that npm started ends when its shell is ended`, async (t) => {
+    test(`${name} that npm started ends when its shell is terminated`, async (t) => {
       const env = { ...npm, WAYBILL_DATA: temporaryDirectory(t) }
       assert.equal(await endShell(command, '$run; true', env), true)
     })

@@ -42,7 +42,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ['logs --url URL --route atuo --json', /no route "atuo"[^\n]*; did you mean auto\?/],
 ]
 
-test('an unknown name causes exit code 2 and one line with advice', async (t) => {
+test('an unknown name causes a one-line error with advice, and exit code 2', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const cwd = temporaryDirectory(t)
   for (const [line, says] of WRONG) {
@@ -56,7 +56,7 @@ test('an unknown name causes exit code 2 and one line with advice', async (t) =>
   }
 })
 
-test('a model that only a default provider accepts can be used, and the output says so', async (t) => {
+test('a model that only a default provider accepts can be used, and the output reports where its calls go', async (t) => {
   const { url } = await testGateway(t, { config: `${CONFIG}\ndefaults: { messages: code }` })
   const run = (...words: string[]) => runCli(['run', '--url', url, ...words])
   const directory = temporaryDirectory(t)
@@ -74,7 +74,7 @@ test('a model that only a default provider accepts can be used, and the output s
   assert.doesNotMatch(known.stderr, /knows no/)
 })
 
-test('for an empty list, a command says that nothing matched', async (t) => {
+test('if a list is empty, the command prints that nothing matched', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   for (const [filter, says] of [
     [['--route', 'auto'], /^waybill: no call on record matches\n$/],

@@ -38,7 +38,7 @@ for (const [old, to] of Object.entries(RENAMED_WORDS))
     })
   })
 
-test('old names in the library are errors that name the new ones; an old finding is read as the new one', () => {
+test('old names in the library are errors that give the new names; an old finding is read under its new name', () => {
   const library = named('library')
   assert.throws(() => createWitness(), { message: `createWitness is now called ${library.createWitness}` })
   assert.throws(() => new WitnessContainer(), {
@@ -58,7 +58,7 @@ keys: [ { name: ann, role: admin, digest: "sha256:${'0'.repeat(64)}", budget: { 
 defaults: { messages: auto }
 `
 
-test('a configuration of version 0.1.0 is refused with the new names, is fixed in place, and keeps its meaning', (t) => {
+test('a configuration from version 0.1.0 is refused with the new names, and a fix in place keeps its meaning', (t) => {
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(file, OLD_CONFIG)
   assert.throws(() => configCheck({ config: file, env: {} }), /providers\.one\.api: is now called dialect/)

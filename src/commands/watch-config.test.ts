@@ -38,7 +38,7 @@ test("a configuration that was replaced outside this process's view is reported 
   assert.equal(changed, 0)
 })
 
-test('a change between reading the configuration and the first check is applied (LIFE-07)', async (t) => {
+test('a change made after the configuration was read and before the first check is applied (LIFE-07)', async (t) => {
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(file, 'a: 1\n')
   const since = stateOf(file)

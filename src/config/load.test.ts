@@ -167,7 +167,7 @@ for (const [name, text, expected] of ROWS)
     assert.match(found[0]!, expected)
   })
 
-test('a key missing in the environment is an error that names the variable and its line, but not in replay', () => {
+test('outside replay, a key that is missing from the environment is an error that names the variable and its line', () => {
   assert.deepEqual(problems(PROVIDER, {}), [
     'w.yaml:1:83 providers.openai.key: environment variable OPENAI_API_KEY is not set; export it, or remove the provider',
   ])
@@ -242,7 +242,7 @@ test('the example configurations are valid', () => {
   }
 })
 
-test('paths of a fleet’s certificates are relative to the configuration, not to the working directory', (t) => {
+test('the paths of fleet certificates are relative to the configuration file, not to the working directory', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-ca-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const file = join(directory, 'waybill.yaml')

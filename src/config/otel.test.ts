@@ -35,7 +35,7 @@ const ENV = {
   OTEL_TRACES_SAMPLER_ARG: '0.25',
 }
 
-test('the environment’s settings apply only with `telemetry` in the file; without it nothing is sent (TRACE-06)', () => {
+test('environment settings apply only if the file contains `telemetry`; otherwise nothing is sent (TRACE-06)', () => {
   assert.equal(telemetryOf('', ENV), undefined)
   assert.deepEqual(telemetryOf('telemetry: {}', {}), DEFAULTS)
   const { config, telemetryHeaders } = read('telemetry: {}', ENV)
@@ -51,7 +51,7 @@ test('the environment’s settings apply only with `telemetry` in the file; with
   assert.equal(telemetryHeaders, ENV.OTEL_EXPORTER_OTLP_HEADERS)
 })
 
-test('the file takes precedence over the environment, and variables for traces over variables for all signals (TRACE-06)', () => {
+test('the file takes precedence over the environment, and trace variables take precedence over variables for all signals (TRACE-06)', () => {
   const file = 'telemetry: { endpoint: "http://mine:1", service: mine, sample: 0.5, attributes: { a: b } }'
   const mine = telemetryOf(file, { ...ENV, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://traces/x' })
   assert.deepEqual(mine, {
@@ -92,7 +92,7 @@ test('all samplers are recognized, and OTEL_SDK_DISABLED and OTEL_TRACES_EXPORTE
   assert.ok(telemetryOf(full, { OTEL_SDK_DISABLED: 'false', OTEL_TRACES_EXPORTER: 'otlp' }))
 })
 
-test('errors name a wrong variable, and name settings that need `telemetry`', () => {
+test('errors name an invalid variable and any settings that need `telemetry`', () => {
   for (const [env, problem] of [
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' },

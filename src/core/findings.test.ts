@@ -4,7 +4,7 @@ import { parseConfig } from '../config/load.ts'
 import { PRICE_TABLE } from '../pricing/pricing.ts'
 import { OLD_PRICES_DAYS, priceFindings } from './findings.ts'
 
-test('the age of the built-in prices is reported, as a note if they are old', () => {
+test('the age of the built-in prices is reported, and old prices cause a note', () => {
   const text = 'providers: { a: { dialect: openai, base_url: http://127.0.0.1:1 } }\n'
   const { config } = parseConfig(text, 'w.yaml', { env: {} })
   const at = (days: number) => priceFindings(config, Date.parse(PRICE_TABLE.date) + days * 86_400_000)[0]!

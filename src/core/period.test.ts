@@ -62,7 +62,7 @@ const MOMENTS: readonly (readonly [string, string, string, string, string, strin
 ]
 
 for (const [moment, day, week, month, dayEnd, weekEnd, monthEnd] of MOMENTS)
-  test(`names the periods of ${moment}`, () => {
+  test(`names the periods that contain ${moment}`, () => {
     const at = Date.parse(moment)
     assert.deepEqual(periodsOf(at, null), [day, week, month])
     assert.deepEqual(
@@ -71,7 +71,7 @@ for (const [moment, day, week, month, dayEnd, weekEnd, monthEnd] of MOMENTS)
     )
   })
 
-test('a session is a period without an end, and a call without a session has no such period', () => {
+test('a session is a period without an end; a call without a session has no session period', () => {
   assert.deepEqual(periodsOf(0, 'a b').at(-1), 'session a b')
   assert.equal(periodOf('session', 0, null), null)
   assert.equal(endOf('session', 0), null)

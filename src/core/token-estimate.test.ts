@@ -94,7 +94,7 @@ async function reservedBy(t: Parameters<typeof testGateway>[0], dialect: string)
 }
 
 for (const [dialect, requests] of Object.entries(REQUESTS))
-  test(`${dialect}: a long text counts inside a member of any name`, async (t) => {
+  test(`${dialect}: a long text is counted whatever the name of its member`, async (t) => {
     const reserved = await reservedBy(t, dialect)
     const without = (request: object) => JSON.parse(JSON.stringify(request).replaceAll(LONG, ''))
     let base = 0
@@ -169,7 +169,7 @@ const LIMITS: readonly (readonly [dialect: string, more: object])[] = [
   ['gemini', { generationConfig: { maxOutputTokens: 1, max_output_tokens: '50000' } }],
 ]
 
-test('an output limit counts under any name', async (t) => {
+test('an output limit is recognized under each of its possible names', async (t) => {
   for (const [dialect, limits] of Map.groupBy(LIMITS, ([dialect]) => dialect)) {
     const reserved = await reservedBy(t, dialect)
     for (const [, more] of limits)

@@ -73,7 +73,7 @@ test('InvokeModel receives a signed request with the model in the path and betas
   assert.equal(attempt_log[0].provider_key, 'aws')
 })
 
-test('an API version of Anthropic later than the first is sent unchanged in the body', async (t) => {
+test('an Anthropic API version later than the first is sent unchanged in the body', async (t) => {
   useAccount(t, ACCOUNT)
   const { send, bedrock } = await start(t)
   await send(`invoke/${MODEL}`, {}, { 'anthropic-version': '2026-10-21' })
@@ -103,7 +103,7 @@ test('an AWS event stream reaches a client as server-sent events, translated if 
   assert.match(translated.text, /\[DONE\]/)
 })
 
-test('requests to the paths of Anthropic and OpenAI are also signed, with a query and a session token', async (t) => {
+test('requests to Anthropic’s and OpenAI’s paths are also signed, with a query and a session token', async (t) => {
   const temporary = { ...ACCOUNT, sessionToken: 'IQoJb3JpZ2luX2VjEXAMPLEtoken/with+signs==' }
   useAccount(t, temporary)
   const { send, chat, bedrock } = await start(t, { script: bedrockScript({ accounts: [temporary] }) })
@@ -118,7 +118,7 @@ test('requests to the paths of Anthropic and OpenAI are also signed, with a quer
   assert.equal(bedrock.ledger[0]!.headers['x-amz-security-token'], temporary.sessionToken)
 })
 
-test('a request to count tokens is answered by Bedrock', async (t) => {
+test('Bedrock answers a request to count tokens', async (t) => {
   useAccount(t, ACCOUNT)
   const { send, bedrock } = await start(t)
   const { json } = await send(`invoke/${MODEL}`, { max_tokens: undefined }, {}, '/v1/messages/count_tokens')
@@ -149,7 +149,7 @@ for (const { what, account, says } of [
     says: /have expired; renew/,
   },
 ] as const)
-  test(`a ${what} causes one line with the remedy, without AWS's words or a secret`, async (t) => {
+  test(`a ${what} causes a one-line error with the remedy, without AWS's message or a secret`, async (t) => {
     useAccount(t, account)
     const known = what === 'wrong secret' || what === 'unknown access key' ? ACCOUNT : account
     const { send, bedrock } = await start(t, { script: bedrockScript({ accounts: [known] }) })
@@ -181,7 +181,7 @@ for (const minutes of [-11, 11])
     }
   })
 
-test('files are read again, so that credentials renewed by another program are used for the next attempt', async (t) => {
+test('files are read again, so that the next attempt uses credentials that another program has renewed', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-aws-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const file = join(directory, 'credentials')
@@ -223,7 +223,7 @@ test('a stream whose session expires midway ends with an error, and the call is 
   assert.deepEqual([state, error_code], ['failed', 'authentication_error'])
 })
 
-test('a damaged event stream, or one that announces a message of gigabytes, does not count as an answer', async (t) => {
+test('an event stream that is damaged, or announces a message of several gigabytes, does not count as an answer', async (t) => {
   useAccount(t, ACCOUNT)
   for (const damaged of [
     Buffer.alloc(64, 7),

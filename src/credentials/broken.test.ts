@@ -152,7 +152,8 @@ function pooling(): Credentials {
   }
 }
 
-test('a caller’s credential stays with its provider and its call (KEEP-07)', () => callersStay(pair))
+test('a caller’s credential is sent only to its provider, and only with the caller’s own call (KEEP-07)', () =>
+  callersStay(pair))
 for (const [name, make] of Object.entries({
   sendsItOnFallback: () => ({ ...pair(), paid: leaky(singleKey('key-of-paid')) }),
   changesItsHeader: () => ({ ...pair(), login: asAKey() }),

@@ -100,7 +100,7 @@ test('the limits that a subscription reports appear in the record and in the sta
   assert.match(line.text, /login\/m.*plan 5h 83 %/)
 })
 
-test('the caller’s own x-api-key is passed on in the same way, also to count tokens', async (t) => {
+test('the caller’s own x-api-key is also passed on in requests to count tokens', async (t) => {
   const { send, login } = await start(t, {
     script: (response, { path }) =>
       path.endsWith('/count_tokens')
@@ -120,7 +120,7 @@ for (const [reason, status] of [
   ['busy', 529],
   ['at its limit', 429],
 ] as const)
-  test(`a fallback from a provider that is ${reason} does not include the caller’s credential`, async (t) => {
+  test(`a fallback from a provider that is ${reason} is sent without the caller’s credential`, async (t) => {
     const { send, login, upstream, get } = await start(t, { script: fail(status) })
     const { headers, status: got } = await send(OWN)
     assert.equal(got, 200)
@@ -153,7 +153,7 @@ test('a 401 for the caller’s credential is relayed to the caller, without a fa
   assert.equal(upstream.paid!.ledger.length, 0)
 })
 
-test('without X-Gateway-Key, no credential of the caller is passed on, and the provider is skipped', async (t) => {
+test('without X-Gateway-Key, the caller’s credential is not passed on, and the provider is skipped', async (t) => {
   const { send, login, get, received } = await start(t)
   for (const headers of [{ authorization: `Bearer ${KEY}` }, { 'x-gateway-key': KEY }] as Record<
     string,

@@ -49,7 +49,7 @@ for (const [what, status, error] of [
   ['spent quota', 429, { code: 'insufficient_quota' }],
   ['402', 402, {}],
 ] as const)
-  test(`a ${what} of one key moves the session to another key of the same target, and the loss is named`, async (t) => {
+  test(`a ${what} for one key moves the session to another key at the same target, and the loss is named`, async (t) => {
     let refusing = ''
     const { call, attempts, keysSeen, pool } = await start(t, (response, received) =>
       received.headers.authorization!.endsWith(refusing)
@@ -104,7 +104,7 @@ test('limits in headers prevent a 429: calls use other keys, and if no key is le
   assert.deepEqual([...limited.keysOf.get('s1')!.map((key) => key.at(-1))].length, 2)
 })
 
-test('a key in a file is read again when the file changes, and a key from a command when the provider refuses it', async (t) => {
+test('a key file is read again when it changes, and a key command is run again when the provider refuses its key', async (t) => {
   const directory = temporaryDirectory(t)
   const [file, script, current] = ['key', 'print.sh', 'current'].map((name) => join(directory, name)) as [
     string,

@@ -39,7 +39,7 @@ test('a gateway loads no cloud library, even if a provider is configured for a c
   )
 })
 
-test('a call that must be signed loads only the libraries of AWS', () => {
+test('a call that must be signed loads only the AWS libraries', () => {
   const loaded = loadedBy(`${PARTS}
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret-0123456789' })
     const credential = await of('aws').take({ caller: null, session: null, tried: new Set() })

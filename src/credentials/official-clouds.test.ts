@@ -131,7 +131,7 @@ const judged = ({ path, headers, json }: Received) => ({
 })
 
 for (const [what, identity] of Object.entries(IDENTITIES))
-  test(`with ${what} for Vertex AI, the exchange and the calls equal those of Google’s own client (KEEP-09)`, async (t) => {
+  test(`with ${what} for Vertex AI, the exchange and the calls are the same as those from Google’s own client (KEEP-09)`, async (t) => {
     const directory = temporaryDirectory(t)
     const file = join(directory, 'adc.json')
     writeFileSync(file, JSON.stringify(identity(directory)))
@@ -190,7 +190,7 @@ const NO_IDENTITY = {
   ...{ AZURE_FEDERATED_TOKEN_FILE: undefined, AZURE_AUTHORITY_HOST: undefined },
 }
 
-test('a client secret for Azure causes one exchange, and the calls have the same token as the official client’s (KEEP-09)', async (t) => {
+test('an Azure client secret causes one exchange, and the calls carry the same token as the official client’s calls (KEEP-09)', async (t) => {
   setEnvironment(t, { ...NO_IDENTITY, AZURE_CLIENT_SECRET: 'secret-of-an-application' })
   const exchanges = tokenHosts(t)
   const { base, call, through } = await onAzure(t)
@@ -223,7 +223,7 @@ test('a client secret for Azure causes one exchange, and the calls have the same
   assert.deepEqual({ ...rest, path: ours.path }, ours)
 })
 
-test('a federated token in a file for Azure becomes the assertion of the exchange, and the next exchange reads the changed file', async (t) => {
+test('each Azure token exchange reads the federated token file again and sends the token as its assertion', async (t) => {
   const file = join(temporaryDirectory(t), 'federated')
   writeFileSync(file, 'federated-token-of-a-pod-1\n')
   setEnvironment(t, { ...NO_IDENTITY, AZURE_FEDERATED_TOKEN_FILE: file })
@@ -275,7 +275,7 @@ for (const [what, cloud, description, says] of [
     /no token of Microsoft Entra: the client secret is wrong or has expired \(AADSTS7000222\)/,
   ],
 ] as const)
-  test(`${what} causes an error from ${cloud} that says so, and nothing is sent (KEEP-09)`, async (t) => {
+  test(`${what} causes an error from ${cloud} that gives this cause, and nothing is sent (KEEP-09)`, async (t) => {
     const directory = temporaryDirectory(t)
     const file = join(directory, 'adc.json')
     writeFileSync(file, JSON.stringify(IDENTITIES['a service account']!(directory)))

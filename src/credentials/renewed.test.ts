@@ -92,7 +92,7 @@ test('an endpoint that hangs causes an error after its timeout, instead of anoth
   assert.equal(fetched(), 1)
 })
 
-test('a refused token is fetched again, unless a newer one is already available', async () => {
+test('a refused token is fetched again, unless a newer token is already available', async () => {
   const { renewed, fetched } = setup()
   await renewed.get()
   renewed.refused('token-0')

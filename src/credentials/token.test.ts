@@ -177,7 +177,7 @@ test('a token that is revoked early is replaced and the call retried once; a sec
   assert.equal(provider.ledger.length, 5)
 })
 
-test('a hundred calls cause only one request to a slow metadata server, and no token is in the record', async (t) => {
+test('a hundred calls cause only one request to a slow metadata server, and the record contains no token', async (t) => {
   const { send, tokens, get } = await onGoogle(t)
   tokens.delayMs = 200
   const answers = await Promise.all(Array.from({ length: 100 }, () => send('claude/c')))

@@ -91,7 +91,7 @@ for (const [provider, of] of [
   ['answers', 'openai'],
   ['google', 'gemini'],
 ] as const)
-  test(`no model of ${of} refuses a chat client's request`, async (t) => {
+  test(`no model from ${of} refuses a chat client's request`, async (t) => {
     const { mock, url } = await start(t)
     const { models: all, of: factsOf } = packageTable()
     const models = all.filter((each) => each.provider === of && !factsOf(of, each.model, null).endpoints)

@@ -27,7 +27,7 @@ const PATHS: Readonly<Record<string, { readonly path: RegExp; readonly all: numb
 }
 
 for (const [from, to] of PAIRS) {
-  test(`captures translated from ${from} to ${to} and back are equal, or the loss is named (DIAL-04)`, {
+  test(`captures translated from ${from} to ${to} and back stay the same, or the loss is named (DIAL-04)`, {
     skip: withoutCaptures,
   }, (t) => {
     const { path, all } = PATHS[from]!

@@ -43,7 +43,7 @@ const errorOf = (provider: string, message: string, type = 'invalid_request_erro
   provider === 'chat' ? { error: { message, type, code: type } } : { type: 'error', error: { type, message } }
 
 for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
-  test(`a ${client} client receives errors of a ${provider} provider in its own format, with status, message and Retry-After (MSG-11, MSG-12, MSG-13)`, async (t) => {
+  test(`errors from a ${provider} provider reach a ${client} client in the client’s format, with status, message and Retry-After (MSG-11, MSG-12, MSG-13)`, async (t) => {
     const gateway = await crossedGateway(t, provider, json({}), { config: 'resilience: { cooldown: 0s }' })
     for (const status of [400, 404, 413, 422, 429, 500, 503, 529]) {
       gateway.upstream.alpha!.script = json(errorOf(provider, `no "${status}"`), status, {
@@ -61,7 +61,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
     }
   })
 
-  test(`a ${client} client receives an error for any error inside a ${provider} stream and for any broken stream (DIAL-05, MSG-14)`, async (t) => {
+  test(`any error inside a ${provider} stream, and any broken stream, reaches a ${client} client as an error (DIAL-05, MSG-14)`, async (t) => {
     const gateway = await crossedGateway(t, provider, json({}), {
       config: 'resilience: { idle: 300ms, cooldown: 0s }',
     })
@@ -97,7 +97,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
     }
   })
 
-  test(`after a ${provider} provider refuses the reasoning of a ${client} client, one request without reasoning is sent and recorded`, async (t) => {
+  test(`after a ${provider} provider refuses reasoning from a ${client} client, one request without reasoning is sent and recorded`, async (t) => {
     const gateway = await crossedGateway(t, provider, (response, received) => {
       const { reasoning_effort, thinking } = received.json
       const refuses = reasoning_effort !== undefined || thinking !== undefined
@@ -210,7 +210,7 @@ test('a fallback across dialects translates the request again, and each recorded
   )
 })
 
-test('a provider never receives another family’s reasoning as signed, in translated and in native calls (DIAL-07)', async (t) => {
+test('in translated and in native calls, a provider never receives another model family’s reasoning as signed reasoning (DIAL-07)', async (t) => {
   const foreign = packOpaque({ family: 'other', bytes: 'c2VhbGVk' })
   const history = [
     ...messages,

@@ -43,7 +43,7 @@ for (const [name, script, leaves, state] of [
   ['the provider breaks off', story((response) => response.destroy()), false, 'failed'],
   ['the provider ends too early', story((response) => response.end()), false, 'failed'],
 ] as const)
-  test(`when ${name}, the recorded tokens of a Messages client’s call to a chat provider are estimated (USE-07)`, async (t) => {
+  test(`when ${name}, the token counts recorded for a Messages client’s call to a chat provider are estimates (USE-07)`, async (t) => {
     const gateway = await crossedGateway(t, 'chat', script)
     const leave = new AbortController()
     const response = await ask(gateway.url, true, leave.signal)
@@ -76,7 +76,7 @@ async function start(t: TestContext, config: string): Promise<{ url: string; chi
   throw new Error(`it did not start: ${said}`)
 }
 
-test('after a SIGKILL, every inference of Messages clients at a chat provider is recorded, and open calls are recorded as interrupted (LIFE-01, LOG-07)', async (t) => {
+test('after a SIGKILL, every inference that a chat provider made for Messages clients is recorded, and open calls are recorded as interrupted (LIFE-01, LOG-07)', async (t) => {
   const provider = await startMockServer((response, received) =>
     (received.json.stream ? story(() => {}) : answer())(response, received),
   )

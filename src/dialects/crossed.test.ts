@@ -208,7 +208,7 @@ const STREAM = [
   named({ type: 'message_stop' }),
 ]
 
-test('a chat client receives calls and usage in a Messages provider’s stream, and Anthropic receives its thinking back byte for byte (DIAL-08)', async (t) => {
+test('a chat client receives tool calls and usage from a Messages provider’s stream, and Anthropic receives its thinking back byte for byte (DIAL-08)', async (t) => {
   const gateway = await crossedGateway(t, 'messages', sse(...STREAM))
   const tools = [{ type: 'function' as const, function: { name: 'Bash', parameters: { type: 'object' } } }]
   const stream = gateway.openai.chat.completions.stream({
@@ -280,7 +280,7 @@ test('a chat client receives calls and usage in a Messages provider’s stream, 
   )
 })
 
-test('Mistral receives ids of nine letters and digits in calls and results, and its own ids return unchanged (DIAL-06)', async (t) => {
+test('tool calls and results sent to Mistral have ids of nine letters and digits, and Mistral’s own ids return unchanged (DIAL-06)', async (t) => {
   const made = (id: string) => ({ id, type: 'function', function: { name: 'Bash', arguments: '{}' } })
   const gateway = await crossedGateway(
     t,
@@ -320,7 +320,7 @@ test('Mistral receives ids of nine letters and digits in calls and results, and 
   )
 })
 
-test('a wrong type in a number field is refused before the translation, in the client’s dialect (FAIL-02)', async (t) => {
+test('a number field with a wrong type is refused before translation, with an error in the client’s dialect (FAIL-02)', async (t) => {
   const { url, upstream } = await crossedGateway(t, 'chat', json({}))
   const call = {
     model: 'auto',

@@ -41,7 +41,7 @@ function readStream({ upstream }: Dialect, text: string, size: number) {
 
 for (const [name, dialect, samples] of ALL) {
   const { client, upstream } = dialect
-  test(`${name}: a stream is read in the same way for any chunk size, and no byte is lost (FLOW-02)`, (t) => {
+  test(`${name}: chunk sizes do not change how a stream is read, and no byte is lost (FLOW-02)`, (t) => {
     if (samples.stream('m') === '') return t.skip('its answers are not streamed')
     const text = samples.stream('m')
     for (let size = 1; size <= 64; size++)
@@ -52,7 +52,7 @@ for (const [name, dialect, samples] of ALL) {
       )
   })
 
-  test(`${name}: a token count that is not a whole number is treated as missing, and a zero as zero (USE-04)`, () => {
+  test(`${name}: a token count that is not a whole number is treated as missing, but zero is treated as zero (USE-04)`, () => {
     for (const [member, kind] of Object.entries(samples.usage)) {
       for (const odd of [1.5, -1, '7', 1e300, null, true, [], {}, [7]])
         assert.equal(tokens(dialect, samples, { [member]: odd })?.[kind] ?? null, null, JSON.stringify(odd))
@@ -77,7 +77,7 @@ for (const [name, dialect, samples] of ALL) {
     for (const [text, expected] of samples.errors) assert.deepEqual(upstream.readError(text), expected, text)
   })
 
-  test(`${name}: the gateway's own errors have the dialect's format, whole and in a stream`, () => {
+  test(`${name}: the gateway's own errors have the dialect's format, both as whole answers and in a stream`, () => {
     const error = new GatewayError('upstream_timeout', 'It took "too" long.\nAgain?')
     assert.equal(upstream.readError(client.errorBody(error, 'id-1'))?.message, error.message)
     if (samples.stream('m') === '') return
@@ -86,7 +86,7 @@ for (const [name, dialect, samples] of ALL) {
     assert.match(bytes, /id-1/)
   })
 
-  test(`${name}: a request keeps every byte except the model, and contains only the provider's key (ROUTE-06)`, () => {
+  test(`${name}: only the model in a request changes, and the request carries only the provider's key (ROUTE-06)`, () => {
     const text = samples.request('auto/ü', false)
     const headers = { authorization: 'Bearer client-key', 'x-api-key': 'client-key', cookie: 'c=1' }
     const arrival = samples.arrival?.('auto/ü', false)
@@ -104,7 +104,7 @@ for (const [name, dialect, samples] of ALL) {
     )
   })
 
-  test(`${name}: an invalid body is refused with the name of the wrong field (FAIL-02)`, () => {
+  test(`${name}: an invalid body is refused with an error that names the wrong field (FAIL-02)`, () => {
     for (const text of samples.noRequests)
       assert.throws(
         () => parse(dialect, text),

@@ -96,7 +96,7 @@ const nameOf = (data: string): string => {
 const idsIn = (text: string): string[] => text.match(/90071992547\d+/g) ?? []
 
 for (const [provider, wire] of Object.entries(WIRES))
-  test(`a provider of ${provider} and its clients exchange long numbers without losing digits`, async (t) => {
+  test(`a ${provider} provider and its clients exchange long numbers without losing digits`, async (t) => {
     const gateway = await crossedGateway(t, provider, answering(wire))
     for (const [client, { path, request }] of Object.entries(WIRES))
       for (const stream of [false, true]) {

@@ -321,7 +321,7 @@ async function ask({ get }: TestGateway, dialect: string, model: string, request
 }
 
 for (const [dialect, cases] of Object.entries(CASES)) {
-  test(`${dialect}: a request with state stored at a provider is routed to this provider or refused (STATE-03)`, async (t) => {
+  test(`${dialect}: a request that uses state stored at a provider is routed to that provider or refused (STATE-03)`, async (t) => {
     const gateway = await start(t, dialect)
     for (const { what, request, param, loses } of cases) {
       const said = `${what} at ${param}`
@@ -373,7 +373,7 @@ for (const [dialect, cases] of Object.entries(CASES)) {
   })
 }
 
-test('the record gives the reason why targets without the state were skipped (STATE-03)', async (t) => {
+test('the record says why targets without the stored state were skipped (STATE-03)', async (t) => {
   const gateway = await start(t, 'chat')
   const { id } = await ask(gateway, 'chat', 'mixed', CASES.chat![0]!.request)
   const { decision } = await gateway.record(id)
@@ -384,7 +384,7 @@ test('the record gives the reason why targets without the state were skipped (ST
   ])
 })
 
-test('a recorded container is used only at its own target, even after a restart; an unrecorded one is used at any target (STATE-03)', async (t) => {
+test('a recorded container is used only at its own target, even after a restart; an unrecorded container can be used at any target (STATE-03)', async (t) => {
   const event = (type: string, more: object) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
   const message = (id: string) => ({ ...JSON.parse(messages.answer('m', {})), container: { id } })
@@ -495,7 +495,7 @@ test('a recorded container is used only at its own target, even after a restart;
   await goesOn(again)
 })
 
-test('two provider names for one account share its state; two keys at one address do not (STATE-03)', async (t) => {
+test('two provider names for one account share stored state; two keys for one address do not share it (STATE-03)', async (t) => {
   let made = 0
   const server = await startMockServer((response) => {
     const answer = { ...JSON.parse(responses.answer('m', {})) }

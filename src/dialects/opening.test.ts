@@ -60,7 +60,7 @@ const DIALECTS: Readonly<
 }
 
 for (const [name, { traits: Traits, body }] of Object.entries(DIALECTS))
-  test(`${name}: a growing conversation keeps its opening, and other tools, instructions or first words change it`, () => {
+  test(`${name}: a growing conversation keeps its opening; different tools, instructions or first words change the opening`, () => {
     const opening = (system: string, tool: string, ...turns: Turn[]) =>
       new Traits(body(system, turns, tool)).opening
     const first = opening('be brief', 'look', ['user', 'hello'])

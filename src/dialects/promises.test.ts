@@ -102,7 +102,7 @@ for (const [name, { client }, samples] of ALL) {
   })
 
   if (samples.stream('m') !== '')
-    test(`${name}: if a client disconnects early, the provider's request ends, and the record has all known values (USE-07)`, async (t) => {
+    test(`${name}: if a client disconnects early, the request to the provider ends, and the record has all known values (USE-07)`, async (t) => {
       const [first] = samples.stream('m').split(/(?<=\n\r?\n)/)
       const at = samples.arrival?.('auto', true) ?? { path: client.path, rest: '', query: '' }
       const gateway = await testGateway(t, { providers: { alpha: stream(first!, 60_000) }, dialects })

@@ -287,7 +287,7 @@ const masked = (bytes: Buffer): string =>
     .replace(/"(created|created_at)":\d+/g, '')
 
 for (const [client, provider] of PAIRS)
-  test(`${provider} for a client of ${client}: chunk sizes do not change the answer, and a cut stream never looks complete (DIAL-05)`, () => {
+  test(`${provider} to a ${client} client: chunk sizes do not change the answer, and a cut stream never looks complete (DIAL-05)`, () => {
     fc.assert(
       fc.property(
         said,

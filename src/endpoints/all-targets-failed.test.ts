@@ -7,7 +7,7 @@ import { answer, fail } from '../../mocks/test-upstream.ts'
 import { runCli } from '../test/test-cli.ts'
 import { ask, providerKey, TWO_TARGETS, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
-test('the error names every tried target and its reason, but no key', async (t) => {
+test('the error names every tried target and why it failed, but no key', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(401), beta: answer() },
     config: TWO_TARGETS,
@@ -22,14 +22,14 @@ test('the error names every tried target and its reason, but no key', async (t) 
   assert.ok(!JSON.stringify(json).includes(providerKey('alpha')))
 })
 
-test('if the only target of a route fails, the error message is the usual one', async (t) => {
+test('if a route has only one target, and that target fails, the message is the target’s own error', async (t) => {
   const gateway = await testGateway(t)
   await gateway.upstream.alpha!.close()
   const { json } = await gateway.chat(ask('auto'))
   assert.match(json.error.message, /^alpha\/model-a: no connection \(ECONNREFUSED\)\.$/)
 })
 
-test('`waybill doctor` reports a route without a ready target, and calls that all fail', async (t) => {
+test('`waybill doctor` reports a route without a ready target, and reports when all calls fail', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(500), beta: fail(503) },
     config: TWO_TARGETS,

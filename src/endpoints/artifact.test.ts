@@ -104,7 +104,7 @@ keys: [ { name: boss, role: admin, digest: "${digest('key-of-boss')}" } ]`,
   }
 })
 
-test('only the newest artifacts are stored, and a client sees only its own (KEEP-04, LIFE-03)', async (t) => {
+test('only the newest artifacts are stored, and a client sees only its own artifacts (KEEP-04, LIFE-03)', async (t) => {
   const keys = ['ann', 'bob'].map((name) => `{ name: ${name}, digest: "${digest(`key-of-${name}`)}" }`)
   const config = `routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 artifacts: { keep: 3 }

@@ -164,7 +164,7 @@ const GARBAGE = [
   ],
 ] as const
 
-test('bytes that are not a request are also answered in the usual error shape (FAIL-01)', async (t) => {
+test('even bytes that are not a request are answered in the usual error shape (FAIL-01)', async (t) => {
   const gateway = await testGateway(t)
   for (const [name, bytes, status] of GARBAGE)
     await t.test(name, async () => {
@@ -178,7 +178,7 @@ test('bytes that are not a request are also answered in the usual error shape (F
     })
 })
 
-test('a foreign Host is refused, even for reads (KEEP-06)', async (t) => {
+test('a request with a foreign Host is refused, even if it only reads (KEEP-06)', async (t) => {
   const gateway = await testGateway(t)
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
   socket.end('GET /v1/models HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n')
@@ -426,7 +426,7 @@ const BROKEN: readonly Broken[] = [
 const LIMITS =
   'resilience: { stream_first_event: 300ms, answer: 300ms, retries: 0 }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }'
 
-test('a provider that breaks its answer receives one request, and the record is closed (FAIL-05)', async (t) => {
+test('a provider that sends a broken answer receives only one request, and the record is closed (FAIL-05)', async (t) => {
   const gateway = await testGateway(t, { config: LIMITS })
   for (const { name, script, stream = false, status, code, outcome } of BROKEN)
     await t.test(`a provider that ${name} causes ${status}${code ? ` ${code}` : ''}`, async () => {
@@ -487,7 +487,7 @@ test('a stream that falls silent after its first event ends in a timeout that th
   )
 })
 
-test('an error event that is cut off before its blank line is still the provider’s error (FLOW-09)', async (t) => {
+test('an error event that is cut off before its blank line still counts as the provider’s error (FLOW-09)', async (t) => {
   const last = event({ error: { message: 'quota', code: 'insufficient_quota' } }).trimEnd()
   const gateway = await testGateway(t, { providers: { alpha: stream(chunk({ content: 'a' }), last) } })
   const { headers, text } = await gateway.chat(ask('auto', { stream: true }))

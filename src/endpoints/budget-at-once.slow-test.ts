@@ -81,7 +81,7 @@ async function holds(t: TestContext, each: Case) {
 }
 
 for (const per of PERIODS)
-  test(`1,000 concurrent calls stay within a budget per ${per} for ten of them`, (t) =>
+  test(`1,000 concurrent calls stay within a budget for ten calls per ${per}`, (t) =>
     holds(t, {
       budget: `{ usd: 1, per: ${per} }`,
       ...{ price: '{ input: 0, output: 10000 }', cost: 0.1, reserved: 0.1 },
@@ -109,7 +109,7 @@ const TIERS = [
 ] as const
 
 for (const [asked, served, cost, reserved] of TIERS)
-  test(`1,000 concurrent calls that request tier ${asked} and are served at ${served} stay within a budget for ten`, (t) =>
+  test(`1,000 concurrent calls that request tier ${asked} and are served at ${served} stay within a budget for ten calls`, (t) =>
     holds(t, {
       budget: `{ usd: ${reserved} }`,
       ...{ price: TIERED, asked: { service_tier: asked }, served },

@@ -45,7 +45,7 @@ for (const [per, from, reset] of [
   ['week', '2026-11-29T23:59:00Z', '2026-11-30T00:00:00.000Z'],
   ['month', '2026-11-30T23:59:00Z', '2026-12-01T00:00:00.000Z'],
 ] as const)
-  test(`a spent budget of a ${per} refuses calls until the ${per} ends`, async (t) => {
+  test(`once the budget for a ${per} is spent, calls are refused until the ${per} ends`, async (t) => {
     const clock = { now: at(from) }
     const gateway = await start(t, `{ usd: 2, per: ${per} }`, clock)
     for (let n = 0; n < 2; n++) assert.equal((await spend(gateway)).status, 200)
@@ -67,7 +67,7 @@ for (const [per, from, reset] of [
     assert.equal((await own(gateway)).budgets[0].spent_usd, 1)
   })
 
-test('each session has a separate budget, which other sessions and calls without a session do not use up', async (t) => {
+test('each session has a separate budget; other sessions, and calls without a session, do not use it up', async (t) => {
   const clock = { now: at('2026-11-25T12:00:00Z') }
   const data = temporaryDirectory(t)
   const first = await start(t, '{ usd: 2, per: session }', clock, data)
@@ -119,7 +119,7 @@ test('with several budgets, a call must fit into all of them, and the error name
   assert.deepEqual([json.budget.per, json.spent_usd], ['month', 3])
 })
 
-test('a new budget includes the cost of the day or the week so far', async (t) => {
+test('a new budget counts the costs of the day or the week so far', async (t) => {
   const clock = { now: at('2026-11-25T12:00:00Z') }
   const data = temporaryDirectory(t)
   const before = await start(t, '{ usd: 100 }', clock, data)

@@ -48,7 +48,7 @@ const near = (actual: number, expected: number) =>
 /** Reports this usage, which is at most the reserved sum. */
 const cheap = answer('.', { prompt_tokens: 3, completion_tokens: 7, total_tokens: 10 })
 
-test('1,000 concurrent calls exceed a budget for ten by at most one call', async (t) => {
+test('1,000 concurrent calls exceed a budget for ten calls by at most one call', async (t) => {
   const slow: Script = (response, received) => void setTimeout(() => cheap(response, received), 200)
   const gateway = await start(t, key('ann', 'budget: { usd: 1 }'), {
     providers: { alpha: slow },
@@ -202,7 +202,7 @@ test('a key with a budget cannot use a target without a known price unless the b
   assert.equal((await gateway.chat(ask('mixed'), as('bob'))).headers.get('x-gateway-provider'), 'alpha')
 })
 
-test('sums reserved for open calls of a killed gateway are charged at the next start (LIFE-01)', async (t) => {
+test('the amounts that a killed gateway had reserved for open calls are charged at the next start (LIFE-01)', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
     providers: { alpha: () => {}, beta: answer() },
   })
@@ -223,7 +223,7 @@ test('sums reserved for open calls of a killed gateway are charged at the next s
   await Promise.all(calls)
 })
 
-test('a key can see its own limits and the spent part of its budget, but not those of other keys', async (t) => {
+test('a key can see its own limits and how much of its budget is spent, but nothing about other keys', async (t) => {
   const keys = [
     key('ann', 'budget: { usd: 3 }, rate: { requests: 60, per: 1m }'),
     key('root', '', 'admin').replace(', }', ' }'),
@@ -269,7 +269,7 @@ test('without keys, the operator sees that there is no limit', async (t) => {
   )
 })
 
-test('if the client leaves a stream, the part that has arrived is charged', async (t) => {
+test('if the client disconnects during a stream, the part that has arrived is charged', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
     providers: {
       alpha: streamed('so many words'),

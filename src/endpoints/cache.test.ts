@@ -66,7 +66,7 @@ test('a cache hit gives the same answer, reaches no provider, costs 0, and is re
   assert.equal(json.data.length, 4, 'one record each')
 })
 
-test('an answer without a content type is returned from the cache without one (USE-08)', async (t) => {
+test('an answer without a content type is also returned from the cache without a content type (USE-08)', async (t) => {
   const gateway = await testGateway(t, {
     config: ON,
     providers: {

@@ -119,7 +119,7 @@ test('a call to a logical id reaches its target, the answer is relayed unchanged
   assert.equal(attempt_log.length, 1)
 })
 
-test('a stream has the provider’s bytes, without a usage event that the client did not request (FLOW-01, USE-03, FLOW-07)', async (t) => {
+test('a stream keeps the provider’s bytes, except for a usage event that the client did not request (FLOW-01, USE-03, FLOW-07)', async (t) => {
   const sent = [
     ': hold on\n\n',
     chunk({ role: 'assistant' }),
@@ -144,7 +144,7 @@ test('a stream has the provider’s bytes, without a usage event that the client
     assert.deepEqual(json.stream_options, { include_usage: true })
 })
 
-test('an event reaches the client before the next event exists (FLOW-03), and the record is readable meanwhile (LOG-03)', async (t) => {
+test('an event reaches the client before the next event exists (FLOW-03), and the record can be read during the stream (LOG-03)', async (t) => {
   const release = Promise.withResolvers<void>()
   const gateway = await testGateway(t, {
     providers: {
@@ -254,7 +254,7 @@ test('when every target has failed, the last answer is relayed and every attempt
   assert.equal(gateway.received(), 2)
 })
 
-test('a provider’s refusal of the gateway’s own key is reported only with the gateway’s message', async (t) => {
+test('if a provider refuses the gateway’s own key, the client sees only the gateway’s message', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(401, {}, { message: 'bad key, organisation 42' }) },
   })
@@ -275,7 +275,7 @@ test('a key that a provider repeats is masked, in an error and in an error event
   assert.doesNotMatch(plain.text + streamedAnswer.text, /sk-alpha-secret/)
 })
 
-test('an error event before the response start counts as a 5xx; a later one is relayed to the client and recorded (FLOW-09, ROUTE-08)', async (t) => {
+test('an error event before the response starts counts as a 5xx; a later error event is relayed to the client and recorded (FLOW-09, ROUTE-08)', async (t) => {
   const trouble = event({ error: { message: 'quota', code: 'insufficient_quota' } })
   const gateway = await testGateway(t, {
     providers: { alpha: stream(': wait\n\n', trouble), beta: streamed('hi') },
@@ -446,7 +446,7 @@ test('a failed target is skipped while it cools down, and Retry-After sets the d
   assert.equal(gateway.upstream.alpha!.ledger.length, 2)
 })
 
-test('a known price gives a cost with a snapshot of the price, an unknown price gives null; cached tokens have their own rate (USE-05, USE-06)', async (t) => {
+test('the cost is recorded with a snapshot of the price, or as null if the price is unknown; cached tokens have their own rate (USE-05, USE-06)', async (t) => {
   const usage = {
     prompt_tokens: 1_000_000,
     completion_tokens: 500_000,

@@ -31,7 +31,7 @@ const after =
     then(response, received)
   }
 
-test('cheapest: calls use the target with the lowest price, and the next one when it fails (ROUTE-10)', async (t) => {
+test('cheapest: calls use the target with the lowest price, and the next target if that target fails (ROUTE-10)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: `models: { alpha/model-a: { price: { input: 2, output: 8 } }, beta/model-b: { price: { input: 1, output: 4 } } }\n${auto('strategy: cheapest')}`,
@@ -219,7 +219,7 @@ test('a rule sends a call to its target, and the record says why (ROUTE-10)', as
     })
 })
 
-test('a call that needs tools, images or a long context uses only targets that have them; without such a target, it is refused (ROUTE-12, PURE-07)', async (t) => {
+test('a call that needs tools, images or a long context uses only targets that support them, and is refused if there is no such target (ROUTE-12, PURE-07)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: `
@@ -286,7 +286,7 @@ test('`answer_model: requested` writes the requested id into the answer and each
   assert.equal(failed.text, `${chunk({ content: 'x' }, { model: 'as/asked' })}: ping\n\n${trouble}`)
 })
 
-test('a target that has cooled down is retried by the next call, and by nothing else (ROUTE-09, PURE-01)', async (t) => {
+test('after its cooldown, a target is retried by the next call, and by nothing else (ROUTE-09, PURE-01)', async (t) => {
   let time = Date.now()
   const gateway = await testGateway(t, {
     providers: { alpha: fail(503), beta: answer() },

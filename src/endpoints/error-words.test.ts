@@ -12,7 +12,7 @@ for (const [name, headers] of [
   ['an unknown one', as('nobody')],
   ['an empty one', { authorization: 'Bearer ' }],
 ] as const)
-  test(`a call with a wrong key (${name}) is refused in the words that clients look for`, async (t) => {
+  test(`a call with a wrong key (${name}) is refused with the words that clients look for`, async (t) => {
     const gateway = await testGateway(t, { config: CONFIG })
     const got = await gateway.chat(ask('auto'), headers)
     assert.equal(got.status, 401)
@@ -20,13 +20,13 @@ for (const [name, headers] of [
     assert.equal(got.json.error.code, 'invalid_api_key')
   })
 
-test('an error of the gateway has its id in x-request-id, where SDKs look for it', async (t) => {
+test('a gateway error has the request’s id in x-request-id, where SDKs look for it', async (t) => {
   const gateway = await testGateway(t)
   for (const got of [await gateway.chat(ask('nowhere')), await gateway.get('/nothing')])
     assert.equal(got.headers.get('x-request-id'), got.json.request_id)
 })
 
-test('a path of another dialect is refused with a message that names the path for calls', async (t) => {
+test('a request to an unknown dialect’s path is refused with a message that names the path for calls', async (t) => {
   const gateway = await testGateway(t)
   const got = await gateway.get('/v1/no-such-dialect', { method: 'POST', body: '{}' })
   assert.equal(got.status, 404)

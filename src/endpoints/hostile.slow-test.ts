@@ -94,7 +94,7 @@ const INTRICATE: readonly (readonly [string, string])[] = [
   ['names', `{${Array.from({ length: MANY }, (_, n) => `"${n.toString(36)}":1`).join()}}`],
 ]
 
-test('a body of a million values is refused with 413 before it is parsed; a body of long strings is not (PURE-07, FAIL-06)', async (t) => {
+test('a body of a million values is refused with 413 before it is parsed; a body of long strings is accepted (PURE-07, FAIL-06)', async (t) => {
   const gateway = await testGateway(t)
   const holding = (value: string) =>
     `{"model":"auto","messages":[{"role":"user","content":"x"}],"x":${value}}`
@@ -160,7 +160,7 @@ test('a slow client within the time limit is served, and its answer may take lon
   socket.destroy()
 })
 
-test('a key file that other users may read or write is refused in one line (KEEP-06, LINE-08)', (t) => {
+test('a key file that other users can read or write is refused with a one-line error (KEEP-06, LINE-08)', (t) => {
   const file = join(temporaryDirectory(t), 'key')
   writeFileSync(file, 'wb_key-of-somebody\n', { mode: 0o600 })
   assert.deepEqual(findKey({}, file), { key: 'wb_key-of-somebody', problem: null })

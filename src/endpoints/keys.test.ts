@@ -126,7 +126,7 @@ async function view(gateway: TestGateway, who: string, others: Others): Promise<
   return seen
 }
 
-test('another key’s calls do not change a key’s view, in any list, sum, line or single record (KEEP-04)', async (t) => {
+test('another key’s calls do not change any list, sum, line or single record that a key sees (KEEP-04)', async (t) => {
   const at = Date.now()
   const gateway = await testGateway(t, { config: CONFIG, options: { now: () => at } })
   const closed = async (who: string, id: string | null) => {

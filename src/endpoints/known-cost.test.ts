@@ -37,7 +37,7 @@ const closed = async (gateway: TestGateway, body: object) =>
 
 for (const [name, script, missing] of FIRST)
   for (const isStream of [false, true])
-    test(`a first target that ${name} leaves the cost of the second target’s ${isStream ? 'stream' : 'answer'} on record (USE-06)`, async (t) => {
+    test(`if the first target ${name}, the cost of the second target’s ${isStream ? 'stream' : 'answer'} is still recorded (USE-06)`, async (t) => {
       const gateway = await testGateway(t, {
         providers: { alpha: script, beta: isStream ? streamed : whole },
         config: CONFIG,

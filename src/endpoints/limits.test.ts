@@ -32,7 +32,7 @@ async function spend(gateway: TestGateway, who: string, model = 'auto') {
   return got
 }
 
-test('after the calls that a key’s window allows, the next call is refused with 429 and Retry-After, and causes no record and no inference (PURE-07)', async (t) => {
+test('once a key’s window is used up, the next call is refused with 429 and Retry-After, without a record or an inference (PURE-07)', async (t) => {
   const gateway = await start(t, {
     config: keys(key('ann', ', rate: { requests: 3, per: 3s }'), key('bob')),
   })
@@ -53,7 +53,7 @@ test('after the calls that a key’s window allows, the next call is refused wit
   assert.equal((await gateway.chat(ask('auto'), as('ann'))).status, 200)
 })
 
-test('a spent budget refuses calls, says when it resets, and resets at that time', async (t) => {
+test('once a budget is spent, calls are refused with the time at which it resets, and it resets at that time', async (t) => {
   let time = Date.UTC(2026, 10, 30, 23, 59)
   const gateway = await start(t, {
     config: keys(key('ann', ', budget: { usd: 3, unpriced: allow }'), key('bob', ', budget: { usd: 3 }')),
@@ -118,7 +118,7 @@ test('open calls continue when the budget is spent', async (t) => {
   assert.match((await open).text, /\[DONE\]/)
 })
 
-test('a database of an earlier release starts with the sums of its rows, and its counts appear as reported (LIFE-08)', async (t) => {
+test('a database from an earlier release starts with the sums of its rows, and its token counts appear as reported (LIFE-08)', async (t) => {
   const data = temporaryDirectory(t)
   const db = new Database(databaseFile(data))
   db.exec(STEPS[0]!)

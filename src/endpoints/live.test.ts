@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { live } from './live.ts'
 
-test('a slow reader is notified that changes were lost, and how to continue (PAGE-05)', async (t) => {
+test('a slow reader is notified of lost changes and of how to continue (PAGE-05)', async (t) => {
   let tell: ((told: { json: string }) => void) | undefined
   const feed = {
     listen: (_key: string | undefined, listener: typeof tell) => {

@@ -26,7 +26,7 @@ function held() {
   return { script, release }
 }
 
-test('a call beyond the limit of open calls is refused with 503 and Retry-After, reaches no provider, and has no record', async (t) => {
+test('a call above the limit for open calls is refused with 503 and Retry-After, reaches no provider, and has no record', async (t) => {
   const { script, release } = held()
   const gateway = await testGateway(t, { providers: { alpha: script }, server: 'max_calls: 2' })
   const open = [gateway.chat(ask('auto')), gateway.chat(ask('auto'))]
@@ -72,7 +72,7 @@ function begin(t: TestContext, { url }: TestGateway, sent: number, announced: nu
   return { socket, text: () => text }
 }
 
-test('if unfinished bodies take too much memory, the largest is refused, and small calls are served', async (t) => {
+test('if unfinished bodies take too much memory, the largest body is refused, and small calls are served', async (t) => {
   const gateway = await testGateway(t, { server: 'body_limit: 1MiB, max_body_bytes: 2MiB' })
   const bodies = [0.9, 0.7, 0.6].map((part) => begin(t, gateway, part * MIB, MIB))
   await until('one is answered', () => bodies.some(({ text }) => text() !== ''))
@@ -84,7 +84,7 @@ test('if unfinished bodies take too much memory, the largest is refused, and sma
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
 })
 
-test('a call releases everything that it held, for any kind of end', async (t) => {
+test('however a call ends, it releases everything that it held', async (t) => {
   const gateway = await testGateway(t, { server: 'body_limit: 1MiB, max_body_bytes: 1MiB, max_calls: 1' })
   const large = ask('auto', { user: 'x'.repeat(0.9 * MIB) })
   for (const body of [large, '{'.repeat(0.9 * MIB), ask('nowhere', { user: 'x'.repeat(0.9 * MIB) }), large])

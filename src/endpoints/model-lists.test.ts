@@ -18,7 +18,7 @@ const start = (t: Parameters<typeof testGateway>[0]) =>
     config: CONFIG,
   })
 
-test("the list in OpenAI's format has the limits of a model, and those limits of a route that all of its targets share", async (t) => {
+test("the list in OpenAI's format has each model's limits, and for each route the limits that all its targets share", async (t) => {
   const { get } = await start(t)
   const { data } = (await get('/v1/models')).json
   const limits = Object.fromEntries(
@@ -39,7 +39,7 @@ test("the list in OpenAI's format has the limits of a model, and those limits of
   assert.equal(one.context_window, 1_000_000)
 })
 
-test("the list in Anthropic's format has limits, types of thinking and levels of effort, or null if nothing is known", async (t) => {
+test("the list in Anthropic's format has limits, thinking types and effort levels, or null if nothing is known", async (t) => {
   const { get } = await start(t)
   const { data } = (await get('/v1/models', { headers: { 'anthropic-version': '2023-06-01' } })).json
   const of = (id: string) => data.find((each: any) => each.id === id)
@@ -84,7 +84,7 @@ test("the list in Google's format has limits and thinking", async (t) => {
   }
 })
 
-test("the list in Codex's format is empty and readable, so that Codex keeps its own facts; each list has an ETag", async (t) => {
+test("the list in Codex's format is empty but valid, so that Codex keeps its own facts; each list has an ETag", async (t) => {
   const { get } = await start(t)
   const list = await get('/v1/models?client_version=0.169.0')
   assert.deepEqual(list.json, { models: [] })

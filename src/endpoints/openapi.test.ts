@@ -46,7 +46,7 @@ test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every paramet
     )
 })
 
-test('errors have the documented shape, and live answers the documented headers (FAIL-01)', async (t) => {
+test('errors have the documented shape, and live answers have the documented headers (FAIL-01)', async (t) => {
   const config = `${AUTO}\npassthrough: [${PASSTHROUGH_NAMES.join(', ')}]`
   const gateway = await testGateway(t, { config })
   for (const path of [

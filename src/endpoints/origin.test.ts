@@ -55,10 +55,10 @@ const ORIGINS = [
   ['', 'localhost:PORT', 403],
 ] as const
 
-test('a web page can call only from the gateway’s own address, with the Origin that its browser sends', async (t) => {
+test('a web page can make calls only from the gateway’s own address, with the Origin that its browser sends', async (t) => {
   const gateway = await testGateway(t)
   for (const [origin, host, status] of ORIGINS)
-    await t.test(`${origin || 'an empty Origin'} that calls ${host} is answered with ${status}`, async () => {
+    await t.test(`a call from ${origin || 'an empty Origin'} to ${host} receives ${status}`, async () => {
       const before = gateway.received()
       const got = await call(gateway, origin, host)
       assert.equal(got.status, status, JSON.stringify(got.json))
@@ -86,7 +86,7 @@ const ALLOWED_ORIGINS = [
 test('only allowed names and origins may make calls', async (t) => {
   const gateway = await testGateway(t, { server: ALLOWED })
   for (const [origin, host, status] of ALLOWED_ORIGINS)
-    await t.test(`${origin} that calls ${host} is answered with ${status}`, async () => {
+    await t.test(`a call from ${origin} to ${host} receives ${status}`, async () => {
       assert.equal((await call(gateway, origin, host)).status, status)
     })
 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { chunk, DONE, stream } from '../../mocks/test-upstream.ts'
 import { ask, providerKey, testGateway } from '../test/test-gateway.ts'
 
-test('every error of the gateway has the request’s id both in x-request-id and in its body', async (t) => {
+test('every gateway error has the request’s id in both x-request-id and the body', async (t) => {
   const gateway = await testGateway(t)
   for (const path of ['/v1/chat/completions', '/nowhere', '/api/sessions?limit=x', '/v1/models/none']) {
     const { status, headers, json } = await gateway.get(path)

@@ -70,7 +70,7 @@ test('every view is the same document, with a policy that allows only its own fi
   assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD, OPTIONS'])
 })
 
-test('at an unknown address, a browser receives the page, and a program an error in JSON', async (t) => {
+test('at an unknown address, a browser receives the page, and a program receives a JSON error', async (t) => {
   const gateway = await testGateway(t, { config: KEYS, options: { page: files(t) } })
   const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
   for (const path of ['/nosuch', '/call']) {
@@ -92,7 +92,7 @@ test('at an unknown address, a browser receives the page, and a program an error
     assert.ok((await gateway.get(path, { headers: { ...html, ...as('key-of-boss') } })).json.error, path)
 })
 
-test('a gateway whose page was not built reports that', async (t) => {
+test('a gateway reports that its page was not built', async (t) => {
   const gateway = await testGateway(t, { options: { page: pathToFileURL('/nowhere/') } })
   assert.match((await gateway.get('/')).text, /npm run build/)
 })
@@ -126,7 +126,7 @@ test('a page token has the read rights of its key, but can create neither calls 
   assert.equal((await gateway.get('/api/sessions', { headers: token })).status, 401)
 })
 
-test('a code signs in once, within a minute; its token expires after twelve hours (PAGE-03)', async (t) => {
+test('a code can be used once, within a minute, to sign in; its token expires after twelve hours (PAGE-03)', async (t) => {
   let time = Date.now()
   const gateway = await testGateway(t, { config: KEYS, options: { now: () => time } })
   const code = async () => (await gateway.get('/page/code', post(as('key-of-boss')))).json.token as string
@@ -201,7 +201,7 @@ async function follow(t: TestContext, gateway: TestGateway, key: string | null) 
   }
 }
 
-test('the feed reports each change of a call with the fields of its record (PAGE-05)', async (t) => {
+test('the feed reports each change to a call with the fields of the call’s record (PAGE-05)', async (t) => {
   const gateway = await testGateway(t, {
     providers: {
       alpha: fail(503),

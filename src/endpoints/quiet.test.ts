@@ -23,7 +23,7 @@ const PATHS = READS.map(({ path }) =>
  */
 const IDLE_MS = 3_000
 
-test('a starting or idle gateway contacts no provider and opens no connection to one (PURE-02)', async (t) => {
+test('a starting or idle gateway sends nothing to any provider, and opens no connection to any provider (PURE-02)', async (t) => {
   const gateway = await testGateway(t)
   let connections = 0
   gateway.upstream.alpha!.onConnection(() => connections++)
@@ -88,7 +88,7 @@ const USAGE = {
   prompt_tokens_details: { cached_tokens: 4 },
 }
 
-test('both an answer and its usage are the provider’s, word for word (TELL-05, USE-01)', async (t) => {
+test('an answer and its usage arrive exactly as the provider sent them (TELL-05, USE-01)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer('Seven words, and not one of ours.', USAGE) },
   })

@@ -36,7 +36,7 @@ test('no read causes a request to a provider, for any method and any number of r
   assert.equal(gateway.received(), 2, 'and the way to the provider was open all the time')
 })
 
-test('every read answers only GET, HEAD and OPTIONS (PURE-06)', async (t) => {
+test('every read endpoint answers only GET, HEAD and OPTIONS (PURE-06)', async (t) => {
   const { gateway, paths } = await gatewayWithReads(t)
   for (const [index, { path: name }] of READS.entries())
     await t.test(name, async () => {
@@ -145,7 +145,7 @@ test('the resolve endpoint predicts the next pick, shows probabilities and coold
     assert.equal((await gateway.get(`/api/cloud/model/resolve?${query}`)).status, status, query)
 })
 
-test('pages of the list neither skip nor repeat a call while calls are added (LOG-09)', async (t) => {
+test('while calls are added, the pages of the list neither skip nor repeat a call (LOG-09)', async (t) => {
   const gateway = await testGateway(t)
   const made: string[] = []
   const call = async () => made.push((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id')!)

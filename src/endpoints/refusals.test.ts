@@ -59,7 +59,7 @@ test('refused calls are listed with their reason; a client sees its own refusals
   assert.equal(log.json.data.length, 1, 'none of them is a record')
 })
 
-test('refused strangers displace neither rows of the log nor refusals of known keys', async (t) => {
+test('refused calls from strangers displace neither log rows nor refused calls from known keys', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   await gateway.chat(ask('nowhere'), as('ann'))
   for (let n = 0; n < 300; n++) await gateway.chat(ask('auto'), as(`stranger-${n}`))

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { ask, testGateway } from '../test/test-gateway.ts'
 
-test('the status line’s endpoint returns the destinations of the session’s calls as plain text, and reaches no provider (LINE-03, LINE-04, DIAL-10)', async (t) => {
+test('the status-line endpoint returns, as plain text, where the session’s calls went, and reaches no provider (LINE-03, LINE-04, DIAL-10)', async (t) => {
   const gateway = await testGateway(t)
   const line = async (query: string) => {
     const { status, headers, text } = await gateway.get(`/api/statusline?theme=none&${query}`)

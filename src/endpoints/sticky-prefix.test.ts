@@ -29,7 +29,7 @@ async function call({ chat, record }: TestGateway, body: object) {
   return record(headers.get('x-gateway-request-id'))
 }
 
-test('with `sticky: prefix`, calls that begin alike stay with one target; a move records its lost cached tokens, and the routes sum them (ROUTE-14)', async (t) => {
+test('with `sticky: prefix`, calls with the same beginning stay with one target; cached tokens lost by a move are recorded and summed by target (ROUTE-14)', async (t) => {
   let time = Date.now()
   const gateway = await testGateway(t, {
     providers: { alpha: answer('a', usage(2_100, 1_900)), beta: answer('b', usage(2_200, 200)) },

@@ -354,7 +354,7 @@ test('the median latency in the analytics is within a fifth of the true median',
   assert.ok(Math.abs(provider.p50_latency_ms / median - 1) < 0.2, `${provider.p50_latency_ms} for ${median}`)
 })
 
-test('a session is found with any characters in its id, and only by its owner; invalid queries are refused with 400', async (t) => {
+test('a session with any characters in its id can be found, but only by its owner; invalid queries are refused with 400', async (t) => {
   const gateway = await testGateway(t)
   await gateway.chat(ask('auto'), { 'x-session-id': 'a/b c' })
   assert.equal((await gateway.get('/api/sessions/a%2Fb%20c')).json.session_id, 'a/b c')

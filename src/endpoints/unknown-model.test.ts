@@ -90,7 +90,7 @@ test('a 404 for any other reason is final', async (t) => {
     })
 })
 
-test('if no target knows its model, the client receives the last 404 unchanged', async (t) => {
+test('if no target knows the model, the client receives the last 404 unchanged', async (t) => {
   const gateway = await testGateway(t, {
     providers: {
       alpha: notFound(UNKNOWN.OpenAI),
@@ -104,7 +104,7 @@ test('if no target knows its model, the client receives the last 404 unchanged',
   assert.equal(gateway.received(), 2)
 })
 
-test('a direct id whose model is unknown is never rerouted (ROUTE-02)', async (t) => {
+test('a call to a direct id with an unknown model is never rerouted (ROUTE-02)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: notFound(UNKNOWN.OpenAI), beta: answer() },
     config: TWO_TARGETS,

@@ -30,7 +30,7 @@ providers: { openai: { dialect: openai, base_url: "http://mock:4950/openai/v1", 
 routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 `
 
-test('two containers of a fleet share one record through an outage and the loss of a gateway (FLEET-01, FLEET-03, FLEET-06)', {
+test('two containers in a fleet share one record, even through an outage and the loss of a gateway (FLEET-01, FLEET-03, FLEET-06)', {
   skip,
 }, async (t) => {
   assert.ok(postgresImage, 'WAYBILL_POSTGRES_IMAGE is not set')

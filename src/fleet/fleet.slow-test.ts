@@ -14,7 +14,7 @@ import { fleetTests, instance, listed, openShared, skip } from './test-fleet.ts'
 
 const { freshDatabase } = fleetTests()
 
-test('a call and its sums can be read immediately at its own instance, and within a second elsewhere (FLEET-06, FLEET-07)', {
+test('a call and its sums can be read immediately at its own instance, and within a second at other instances (FLEET-06, FLEET-07)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -69,7 +69,7 @@ test('a second live gateway with the same identity (a copied directory or a repe
   assert.equal((await listed(again)).length, 1)
 })
 
-test('a cooldown applies at every gateway within 2 s, and the later end wins (FLEET-10)', {
+test('a cooldown applies at every gateway within 2 s, and the later end time takes precedence (FLEET-10)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -120,7 +120,7 @@ test('the shared log’s address appears in no log, error or answer to a read (F
   assert.ok(lines.some((line) => line.includes('the shared log does not accept calls')))
 })
 
-test('state that one gateway’s call made at a provider is found by calls at every gateway (STATE-01, STATE-03, RSP-06)', {
+test('state that a call through one gateway creates at a provider is found by calls through every gateway (STATE-01, STATE-03, RSP-06)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()

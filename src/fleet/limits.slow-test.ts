@@ -175,7 +175,7 @@ for (const per of PERIODS)
     )
   })
 
-test('successive calls that each reserve more than the budget spend all of it, at more than one gateway (FLEET-08)', {
+test('successive calls at more than one gateway can spend the whole budget, even if each call reserves more than the budget (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -202,7 +202,7 @@ test('successive calls that each reserve more than the budget spend all of it, a
   assert.ok(sum() + more <= pays + gateways.length)
 })
 
-test('200 simultaneous calls at three times their reserved cost exceed the budget at most by the difference (FLEET-08)', {
+test('200 simultaneous calls that cost three times their reserved amount exceed the budget by at most the difference (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()

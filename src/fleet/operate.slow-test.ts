@@ -170,7 +170,7 @@ test('a fleet works through pgbouncer in transaction mode (FLEET-12)', { skip: n
   await checkSharedSums(openShared(t, direct))
 })
 
-test('after a newer release migrates the shared log, an older one continues to work, and one that is too old is refused (FLEET-14)', {
+test('after a newer release migrates the shared log, an older release continues to work, and a release that is too old is refused (FLEET-14)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()

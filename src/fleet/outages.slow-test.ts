@@ -15,7 +15,7 @@ import { AUTO, fleetTests, instance, listed, openShared, skip } from './test-fle
 
 const fleet = fleetTests()
 
-test('in an outage, durability process and durability full record each call exactly once, and reads fail with 503 instead of being partial (FLEET-03, FLEET-15)', {
+test('during an outage, calls with durability process or full are each recorded exactly once, and reads fail with 503 instead of returning partial results (FLEET-03, FLEET-15)', {
   skip,
 }, async (t) => {
   const url = await fleet.freshDatabase()
@@ -98,7 +98,7 @@ test('with durability shared, calls during an outage are refused within 5 s with
   await checkSharedSums(link)
 })
 
-test('a gateway starts without the shared log and joins when the log becomes reachable (FLEET-03)', {
+test('a gateway starts without the shared log and joins the fleet when the log becomes reachable (FLEET-03)', {
   skip,
 }, async (t) => {
   const url = await fleet.freshDatabase('empty')
@@ -110,7 +110,7 @@ test('a gateway starts without the shared log and joins when the log becomes rea
   assert.equal((await listed(one)).length, 1)
 })
 
-test('a full spool refuses calls and drops no row; waiting rows are not deleted (FLEET-04)', {
+test('when the spool is full, calls are refused, no row is dropped, and waiting rows are not deleted (FLEET-04)', {
   skip,
 }, async (t) => {
   const url = await fleet.freshDatabase()
@@ -156,7 +156,7 @@ async function lateBy(t: TestContext, url: string, ms: () => number): Promise<st
   return url.replace(encodeURIComponent(fleet.postgres.directory), encodeURIComponent(directory))
 }
 
-test('with a slow shared log, calls with durability process do not wait, calls with durability shared wait or are refused within 5 s, and each call is recorded once (FLEET-03)', {
+test('with a slow shared log, durability process delays no calls, durability shared delays or refuses them within 5 s, and each call is recorded once (FLEET-03)', {
   skip,
 }, async (t) => {
   const direct = await fleet.freshDatabase()

@@ -6,7 +6,7 @@ import { createSpool } from './spool.ts'
 const LIMITS = { calls: 3, bytes: 2 ** 30, age: 3_600_000 }
 const seen = (calls: number) => ({ backlog: { calls, since: null }, bytes: 0 })
 
-test('a call counts before its opening is in the journal, for any result of the journal’s check (FLEET-04)', () => {
+test('a call counts before its opening is in the journal, whatever a check of the journal finds (FLEET-04)', () => {
   const spool = createSpool(LIMITS)
   spool.began()()
   spool.began()()

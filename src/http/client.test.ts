@@ -45,7 +45,7 @@ const ROWS: readonly (readonly [sent: string | null, client: string | null])[] =
 /** Returns a header's bytes as one character each. */
 const bytesOf = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
-test('the client of a call is recorded in shortened form, without secrets or control characters', async (t) => {
+test('a call’s client is recorded in shortened form, without secrets or control characters', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   const as = { authorization: `Bearer ${OWN_KEY}` }
   for (const [sent, client] of ROWS) {

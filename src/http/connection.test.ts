@@ -38,10 +38,10 @@ async function seen(text: string): Promise<{ requests: number; pieces: number }>
   }
 }
 
-test('requests beyond the maximum number waiting on a connection are not parsed', async () => {
+test('once the maximum number of requests wait on a connection, further requests are not parsed', async () => {
   assert.deepEqual(await seen(READ.repeat(2_000)), { requests: 18, pieces: 0 })
 })
 
-test('a chunked body behind another request is not parsed', async () => {
+test('a chunked body that arrives behind another request is not parsed', async () => {
   assert.deepEqual(await seen(PIECES), { requests: 2, pieces: 0 })
 })

@@ -21,7 +21,7 @@ const send = (url: string, bytes: string): Promise<string> =>
       .on('close', () => resolve(text))
   })
 
-test('every answer tells the browser not to guess its type (PAGE-02)', async (t) => {
+test('every answer tells the browser not to guess its content type (PAGE-02)', async (t) => {
   const { url, get, chat } = await testGateway(t, {
     providers: {
       alpha: (response, received) => (received.json.stream ? streamed : answer())(response, received),
@@ -149,7 +149,7 @@ test('an answer with large provider headers stays readable and includes the smal
   assert.deepEqual([status, headers['x-request-id']], [200, headers['x-gateway-request-id']])
 })
 
-test('no cell of an export becomes a formula, for any preceding text and any width of characters (PAGE-08)', () => {
+test('no cell in an export becomes a formula, whatever text precedes it and however wide its characters are (PAGE-08)', () => {
   const before = [
     '',
     ' ',

@@ -62,7 +62,7 @@ async function start(t: TestContext, more = '') {
   return { ...gateway, call, log }
 }
 
-test('a call with a key in its URL is refused for any parameter name and is not passed on (KEEP-01, KEEP-02)', async (t) => {
+test('a call with a key in its URL, under any parameter name, is refused and not passed on (KEEP-01, KEEP-02)', async (t) => {
   const { call, get, data, received, log } = await start(t)
   const refused = async (path: string, body: string) => {
     const { status, text } = await call(path, body)
@@ -100,7 +100,7 @@ test('a call with a key in its URL is refused for any parameter name and is not 
         assert.ok(!text.includes(form), text.slice(0, 500))
 })
 
-test('a key in a forwarded header is refused for any header name, and the other headers are not passed on either (KEEP-02)', async (t) => {
+test('a call with a key in a forwarded header, under any name, is refused, and keys in other headers are not passed on (KEEP-02)', async (t) => {
   const { call, received, upstream } = await start(t, 'telemetry: { endpoint: "http://127.0.0.1:9" }')
   for (const { path, body, counts, forwarded } of CALLS)
     for (const key of [MINE, OTHERS])
@@ -122,7 +122,7 @@ test('a key in a forwarded header is refused for any header name, and the other 
       for (const key of [MINE, OTHERS]) assert.ok(!JSON.stringify(headers).includes(key))
 })
 
-test('a key in the URL of a read is refused too, even at a path that does not exist (KEEP-01)', async (t) => {
+test('a read with a key in its URL is also refused, even at a path that does not exist (KEEP-01)', async (t) => {
   const { get } = await start(t)
   const paths = [
     '/api/usage/request-logs',

@@ -42,7 +42,7 @@ const ROWS: readonly [string, IncomingHttpHeaders, boolean, Purpose][] = [
 ]
 
 for (const [name, headers, tools, expected] of ROWS)
-  test(`the purpose of a call is read: ${name}`, () => assert.equal(purposeOf(headers, { tools }), expected))
+  test(`reads a call’s purpose: ${name}`, () => assert.equal(purposeOf(headers, { tools }), expected))
 
 test('a Codex thread counts as an agent only if it belongs to a subagent', () => {
   assert.equal(agentOf({ 'thread-id': 'root' }), null)

@@ -26,11 +26,11 @@ async function saidOf(give: (response: ServerResponse) => void): Promise<boolean
   }
 }
 
-test('an answer is delivered once the operating system has accepted it', async () => {
+test('an answer counts as delivered once the operating system has accepted it', async () => {
   assert.equal(await saidOf((response) => response.end('all of it')), true)
 })
 
-test('an answer on a connection that is already broken is not delivered', async () => {
+test('an answer on a connection that is already broken does not count as delivered', async () => {
   const given = saidOf((response) => {
     response.socket!.destroy()
     response.end('nobody reads this')
@@ -38,7 +38,7 @@ test('an answer on a connection that is already broken is not delivered', async 
   assert.equal(await given, false)
 })
 
-test('an answer is not delivered if its only write fails', async () => {
+test('an answer does not count as delivered if its only write fails', async () => {
   const given = saidOf((response) => {
     const { socket } = response
     socket!._writev = (_, done) => done(new Error('E2BIG'))

@@ -22,4 +22,4 @@ const ROWS: readonly [string, IncomingHttpHeaders, readonly unknown[], string | 
 ]
 
 for (const [name, headers, hints, expected] of ROWS)
-  test(`the session id of a call is read: ${name}`, () => assert.equal(sessionOf(headers, hints), expected))
+  test(`reads a call’s session id: ${name}`, () => assert.equal(sessionOf(headers, hints), expected))

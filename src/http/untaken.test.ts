@@ -51,7 +51,7 @@ async function rest(socket: Socket): Promise<number> {
   return bytes
 }
 
-test('the longest-waiting connection of the key with the most unread bytes is closed', async (t) => {
+test('the key with the most unread bytes loses its longest-waiting connection', async (t) => {
   const ask = await start(t, { most: 3.5 * SIZE, mostAtOnce: 3.5 * SIZE, patience: 0 })
   const bob = await ask('bob')
   const ann = [await ask('ann'), await ask('ann'), await ask('ann')]
@@ -75,7 +75,7 @@ test('a single answer may have any size', async (t) => {
   assert.ok((await rest(socket)) > SIZE)
 })
 
-test('while unread answers are tolerated, another part of a stream does not cause a check of every client', () => {
+test('while unread answers are tolerated, a further part of a stream does not trigger a check of every client', () => {
   const untaken = new Untaken({ most: 1, mostAtOnce: 2 ** 30, patience: 60_000 })
   const clients = Array.from(
     { length: 20_000 },

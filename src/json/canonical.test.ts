@@ -18,7 +18,7 @@ test('a long string full of escapes is read like any other string, even with a b
   assert.ok(canonical(text, []) === sorted)
 })
 
-test('different requests stay different: in values, in the order of lists, and in numbers that JavaScript would round to one', () => {
+test('requests stay different if they differ in values, in list order, or in numbers that JavaScript would round to the same number', () => {
   const different = [
     '{"seed":9007199254740993}',
     '{"seed":9007199254740992}',

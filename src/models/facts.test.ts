@@ -47,7 +47,7 @@ test('a name covers its dated, prefixed and versioned forms, but no other names 
     assert.deepEqual(table.of('maker', model, null), {}, model)
 })
 
-test("a maker's facts hold for another provider only in the same dialect", () => {
+test("a maker's facts apply to another provider only in the same dialect", () => {
   const table = createFactTable([layer(line('model: m-1, output: 3'))])
   assert.deepEqual(table.of('another', 'm-1', 'chat'), { output: 3 })
   for (const dialect of ['messages', null]) assert.deepEqual(table.of('another', 'm-1', dialect), {})

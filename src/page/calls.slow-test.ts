@@ -179,7 +179,7 @@ test('a key signs in; a client sees only its own calls, and the page’s token c
   )
 })
 
-test('`waybill ui` signs a page in with a code that works once', { skip }, async (t) => {
+test('`waybill ui` signs in a page with a single-use code', { skip }, async (t) => {
   const gateway = await testGateway(t, {
     config: `routes: { auto: { targets: [ { model: alpha/model-a } ] } }${KEYS}`,
     options: { page: await pageFiles() },

@@ -141,7 +141,7 @@ for (const colorScheme of ['light', 'dark'] as const)
     }
   })
 
-test('nothing is cut off or covered: tables at 1280 px, tabs and names of values on a phone', {
+test('nothing is cut off or covered, in tables at 1280 px or in tabs and value names on a phone', {
   skip,
 }, async (t) => {
   const { gateway, id } = await busyGateway(t)
@@ -215,7 +215,7 @@ test('no click makes a call or adds a record (PAGE-01)', {
   )
 })
 
-test('the view of a call shows its fallback, price and exchange, and shows markup as text (PAGE-02)', {
+test('the view of a call shows the fallback, price and exchange, and shows markup as text (PAGE-02)', {
   skip,
 }, async (t) => {
   const { gateway, id } = await busyGateway(t)
@@ -284,7 +284,7 @@ test('the routes view ends with a list of parameters that providers have refused
   assert.deepEqual(await findings(page, await readFile(AXE, 'utf8'), []), [])
 })
 
-test('help, another view, a filter, a call and the way back work with the keyboard alone (PAGE-09)', {
+test('help, another view, a filter, a call and the way back can be used with the keyboard alone (PAGE-09)', {
   skip,
 }, async (t) => {
   const { gateway } = await busyGateway(t)
@@ -365,7 +365,7 @@ test('a hidden page keeps no connection open, and reloads its data when it is sh
   await page.locator('tbody tr').nth(rows).waitFor()
 })
 
-test('the files of the page have less than 160 kB, and contain no address of another server', async () => {
+test('the page’s files are smaller than 160 kB in total, and contain no other server’s address', async () => {
   const directory = await pageFiles()
   const files = await Promise.all(
     ['index.html', 'page.js', 'page.css', 'icon.svg'].map((name) => readFile(new URL(name, directory))),

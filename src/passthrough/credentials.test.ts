@@ -8,7 +8,7 @@ import { replyWith, startProvider } from './test-provider.ts'
 const json = { 'content-type': 'application/json' }
 const digestOf = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 
-test('all calls of a session are sent with the same key of a provider that has several (KEEP-11)', async (t) => {
+test('if a provider has several keys, all calls in a session are sent with the same key (KEEP-11)', async (t) => {
   const provider = await startProvider(t, replyWith({}))
   const gateway = await testGateway(t, {
     providers: {},
@@ -31,7 +31,7 @@ passthrough: [moderations]`,
   assert.equal(new Set(keys.flatMap((each) => [...each])).size, 2, 'both keys are used')
 })
 
-test("a caller's credential is sent to the provider that accepts it, with the caller's own calls (KEEP-10)", async (t) => {
+test("a caller's credential is sent only with the caller's own calls, to the provider that accepts it (KEEP-10)", async (t) => {
   const [own, other] = [await startProvider(t, replyWith({})), await startProvider(t, replyWith({}))]
   const gateway = await testGateway(t, {
     providers: {},

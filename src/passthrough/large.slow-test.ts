@@ -113,7 +113,7 @@ async function memoryOf(pid: number, work: () => Promise<unknown>) {
   return { before, most }
 }
 
-test('searching two gigabytes of a client key for foreign ids takes less than 60 MiB more memory', {
+test('a search for foreign ids in a two-gigabyte upload by a client with a key takes less than 60 MiB of extra memory', {
   skip: process.platform !== 'linux' && 'memory is read from /proc',
 }, async (t) => {
   const key = 'wb-key-of-the-test'
@@ -135,7 +135,7 @@ keys: [ { name: team, digest: "sha256:${digest}" } ]`,
   assert.ok(most - before < MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
 })
 
-test('the results of a batch of a million requests are priced as they pass, in bounded memory', {
+test('the results of a million-request batch are priced as they pass through, in bounded memory', {
   skip: process.platform !== 'linux' && 'memory is read from /proc',
 }, async (t) => {
   const message = { model: 'claude-a', usage: { input_tokens: 3, output_tokens: 2 } }
@@ -186,7 +186,7 @@ passthrough: [batches]`,
   assert.ok(most - before < 2 * MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
 })
 
-test('the upload, the batch and the output of a million OpenAI requests pass in bounded memory, and the output is priced', {
+test('the upload, batch and output for a million OpenAI requests pass through in bounded memory, and the output is priced', {
   skip: process.platform !== 'linux' && 'memory is read from /proc',
 }, async (t) => {
   const times = (line: object) => Buffer.from(`${JSON.stringify(line)}\n`.repeat(1_000))
@@ -265,7 +265,7 @@ keys: [ { name: team, digest: "sha256:${createHash('sha256').update(key).digest(
   assert.ok(most - before < 2 * MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
 })
 
-test('a form without an end is cut at the time limit of a request, in bounded memory, and is on record', {
+test('an endless form is cut off at the request time limit, in bounded memory, and is recorded', {
   skip: process.platform !== 'linux' && 'memory is read from /proc',
 }, async (t) => {
   const provider = await startProvider(t, 0)
@@ -317,7 +317,7 @@ passthrough: [audio]`,
   }
 })
 
-test('a gigabyte up and a gigabyte down take less than 60 MiB more memory (PASS-02)', {
+test('uploading and downloading a gigabyte takes less than 60 MiB of extra memory (PASS-02)', {
   skip: process.platform !== 'linux' && 'memory is read from /proc',
 }, async (t) => {
   const size = Math.ceil(MIB_OF_A_GIGABYTE)

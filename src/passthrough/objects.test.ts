@@ -148,7 +148,7 @@ async function alicesObjects({ as }: Place) {
   return { file, message, google, batch, messages, part }
 }
 
-test('a key reaches its own objects, and every part of an upload goes through the gateway', async (t) => {
+test('a key can reach its own objects, and every part of an upload goes through the gateway', async (t) => {
   const place = await start(t)
   const { file, message, google, batch, messages, part } = await alicesObjects(place)
   assert.match(part, /^\/upload\/v1beta\/files\?upload_id=up-2&upload_protocol=resumable&waybill_upload=/)
@@ -168,7 +168,7 @@ test('a key reaches its own objects, and every part of an upload goes through th
   assert.deepEqual(await own('root'), [file, message])
 })
 
-test("a part of an upload needs no key at the gateway's address for it, and its token opens nothing else", async (t) => {
+test("an upload part sent to the gateway's address for it needs no key, and the token in the address opens nothing else", async (t) => {
   const place = await start(t)
   const { gateway, provider } = place
   const begin = async (who: 'alice' | 'bob') => {
@@ -206,7 +206,7 @@ test("a part of an upload needs no key at the gateway's address for it, and its 
   assert.equal((await place.as('bob', `/v1beta/${name}`)).status, 404)
 })
 
-test("a client's key reaches no object of another key in any known way (PASS-03)", async (t) => {
+test("a client's key cannot reach another key's objects in any known way (PASS-03)", async (t) => {
   const place = await start(t)
   const { file, message, google, batch, messages, part } = await alicesObjects(place)
   const before = place.provider.arrived.length
@@ -341,7 +341,7 @@ test('a batch stays open, even across a restart, until it is fetched after its e
   assert.equal((await place.as('bob', '/v1/files/file-results1/content')).status, 404)
 })
 
-test('results of Anthropic’s batches are fetched through the gateway, and each line adds to the price', async (t) => {
+test('Anthropic batch results are fetched through the gateway, and each line adds to the price', async (t) => {
   const place = await start(t)
   const { messages } = await alicesObjects(place)
   const line = (usage: object) =>

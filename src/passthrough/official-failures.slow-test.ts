@@ -178,7 +178,7 @@ async function cohere({ gateway }: Started): Promise<Client> {
 }
 
 for (const make of [openAi, anthropic, google, cohere])
-  test(`the official client of ${make.name} throws its own error at each endpoint, and can abort each call`, async (t) => {
+  test(`the official ${make.name} client throws its own error at each endpoint, and can abort each call`, async (t) => {
     const started = await startForClients(t, 'cohere')
     const { gateway, mock } = started
     const { calls, first = {}, refusal, error, status } = await make(started)

@@ -155,7 +155,7 @@ test('the call is recorded before its request is sent (PASS-01)', async (t) => {
   assert.deepEqual(states, ['routed null'])
 })
 
-test('no credential of the client is passed on, and the provider receives its own key', async (t) => {
+test('the client’s credential is not passed on, and each provider receives its own key', async (t) => {
   const provider = await startProvider(t, replyWith({}))
   const gateway = await gatewayTo(
     t,
@@ -185,7 +185,7 @@ test('no credential of the client is passed on, and the provider receives its ow
   assert.equal(provider.arrived[2]!.url, '/v1beta/files?pageSize=3')
 })
 
-test('large bodies pass in both directions, byte for byte (PASS-02)', async (t) => {
+test('large bodies pass through in both directions, byte for byte (PASS-02)', async (t) => {
   const piece = Buffer.alloc(2 ** 16, 'wav ')
   const down = createHash('sha256')
   const provider = await startProvider(t, async (response) => {
@@ -301,7 +301,7 @@ const newest = async (gateway: { get(path: string): Promise<{ json: any }> }) =>
   throw new Error('no closed record')
 }
 
-test('an upload that stops, and a client that disconnects during the answer, are recorded as aborted', async (t) => {
+test('a call whose upload stops, or whose client disconnects during the answer, is recorded as aborted', async (t) => {
   const provider = await startProvider(t, (response) => {
     response.writeHead(200, { 'content-type': 'audio/wav' }).write('RIFF')
   })
@@ -324,7 +324,7 @@ test('an upload that stops, and a client that disconnects during the answer, are
   assert.notEqual(left.id, stopped.id)
 })
 
-test('a client that disconnects before the answer to a read is recorded as aborted', async (t) => {
+test('a read whose client disconnects before the answer is recorded as aborted', async (t) => {
   const provider = await startProvider(t, () => {})
   const gateway = await gatewayTo(
     t,
@@ -460,7 +460,7 @@ const EDIT = form([
   ['name="image"; filename="a.png"', 'png'],
 ])
 
-test('a streamed edit of a picture passes byte for byte, event by event, and is priced by the usage after megabytes', async (t) => {
+test('a streamed image edit passes through byte for byte, event by event, and is priced by the usage that follows megabytes of data', async (t) => {
   const event = (type: string, more: object) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, b64_json: PICTURE, ...more })}\n\n`
   const events = [
@@ -486,7 +486,7 @@ test('a streamed edit of a picture passes byte for byte, event by event, and is 
   assert.deepEqual([cost_usd, cost_missing], [PICTURE_COST, []])
 })
 
-test('an answer of megabytes is priced by its usage, whether it stands before or after the picture', async (t) => {
+test('a multi-megabyte answer is priced by its usage, whether the usage comes before or after the image', async (t) => {
   const data = [{ b64_json: PICTURE }]
   const answers = [
     { usage: PICTURE_USAGE, data },

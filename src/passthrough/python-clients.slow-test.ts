@@ -36,7 +36,7 @@ for (const [name, module] of Object.entries(MODULES)) {
   const skip =
     version === null &&
     `no ${module} in ${python}: run npm run agents -- python-clients, or set WAYBILL_PYTHON`
-  test(`${name}: its Python client calls each endpoint, reads streams, raises its own error, and may abort`, {
+  test(`${name}: its Python client calls each endpoint, reads streams, raises its own error, and can abort a call`, {
     skip,
   }, async (t) => {
     const { gateway, mock } = await startForClients(t, 'cohere')

@@ -53,7 +53,7 @@ for (const [provider, model] of [
     )
   })
 
-test('a name that only begins like a model in the table has no price; a name that ends like a model has the price of that model (USE-06)', () => {
+test('a name that only begins like a model in the table has no price; a name that ends like a model has that model’s price (USE-06)', () => {
   const google = {
     google: 'https://generativelanguage.googleapis.com',
     openrouter: 'https://openrouter.ai/api/v1',
@@ -153,7 +153,7 @@ test('a price applies only between its dates and at its hours', () => {
   assert.ok(Math.abs(cost - 0.003164) < 1e-9, String(cost))
 })
 
-test('the operator can set factors and fees, for their own price or for the listed price', () => {
+test('the operator can set factors and fees, for a configured price or for the listed price', () => {
   const price = createPricer({
     baseUrls: {},
     own: {

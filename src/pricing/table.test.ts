@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { test } from 'node:test'
 import { PRICE_TABLE } from './pricing.ts'
 
-test('the stated version and date of the price table equal those of the installed table', () => {
+test('the stated version and date of the price table match the installed table', () => {
   const main = createRequire(import.meta.url).resolve('@pydantic/genai-prices')
   const { version } = JSON.parse(
     readFileSync(`${main.slice(0, main.lastIndexOf('/dist/'))}/package.json`, 'utf8'),

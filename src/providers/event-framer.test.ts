@@ -62,7 +62,7 @@ test('each event is passed on as soon as its blank line arrives, and comments im
   assert.equal(framer.push(Buffer.from('ng\n\n')).length, 1)
 })
 
-test('any number of successive comments and blank lines form one part, and take no time', () => {
+test('any number of successive comments and blank lines form one part, and are read quickly', () => {
   for (const filler of ['\n', '\r\n', ':\n\n', ': x\r\r', 'id: 7\n\n']) {
     const text = filler.repeat(2_000_000)
     const before = processorMs()
@@ -72,12 +72,12 @@ test('any number of successive comments and blank lines form one part, and take 
   }
 })
 
-test('a stream that ends early returns its unfinished rest', () => {
+test('when a stream ends early, its unfinished rest is returned', () => {
   const { events, all } = frame('data: 1\n\ndata: 2')
   assert.deepEqual([events, all], [['data: 1\n\n'], 'data: 1\n\ndata: 2'])
 })
 
-test('the time for an event of 8 MB in chunks of 1 kB is proportional to its size', () => {
+test('reading an 8 MB event in 1 kB chunks takes time proportional to its size', () => {
   const framer = new EventFramer()
   const line = Buffer.alloc(1024, 'd')
   const before = processorMs()

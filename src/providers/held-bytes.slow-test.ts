@@ -38,7 +38,7 @@ for (const [what, type, before] of [
   ['first events', 'text/event-stream', 'data: {"pad":"'],
   ['error bodies', 'text/plain', ''],
 ] as const)
-  test(`${what}: of twelve answers of 25 MiB at the same time, those that do not fit are dropped`, async (t) => {
+  test(`${what}: of twelve simultaneous answers of 25 MiB each, those that do not fit are dropped`, async (t) => {
     const piece = Buffer.alloc(MIB, 'x')
     const provider = createServer(async (request, response) => {
       request.resume()

@@ -89,7 +89,7 @@ async function startTls(t: TestContext, directory: string) {
   return { port: await listening(t, server), ca: file }
 }
 
-test("a provider is reached through a tunnel of the proxy, with the user name and password from the proxy's URL", async (t) => {
+test("a provider is reached through a tunnel that the proxy opens, with the user name and password from the proxy's URL", async (t) => {
   const mock = await startMockServer()
   t.after(() => mock.close())
   const port = Number(new URL(mock.baseUrl).port)
@@ -124,7 +124,7 @@ test('a TLS provider is reached through the proxy, and a configured private cert
   assert.equal(proxy.asked.length, 2)
 })
 
-test('a proxy that refuses, is absent or does not answer is named in the error without its password', async (t) => {
+test('if a proxy refuses, is missing or does not answer, the error names the proxy without its password', async (t) => {
   const strict = await startProxy(t, 1, 'user:another')
   const silent = await listening(t, createPlainServer().on('connect', () => {}) as Server)
   const cases: [string, RegExp][] = [

@@ -6,7 +6,7 @@ import { answer, fail, type Received } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
 import { ask, providerKey, testGateway } from '../test/test-gateway.ts'
 
-test('a target receives its configured headers and members; other targets of the route and direct calls do not', async (t) => {
+test('a target receives its configured headers and members; the route’s other targets and direct calls do not receive them', async (t) => {
   const { chat, upstream } = await testGateway(t, {
     providers: { alpha: fail(503), beta: answer() },
     config: `routes:

@@ -41,7 +41,7 @@ const create = (more: object = {}) => ({ type: 'response.create', model: 'auto',
 const transports = ({ attempt_log }: any) => attempt_log.map((each: any) => each.transport)
 const typesIn = (text: string) => [...text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)
 
-test("a stream uses the provider's socket, and the record says so", async (t) => {
+test("a stream uses the provider's socket, and the record shows this", async (t) => {
   const { mock, send } = await start(t)
   const over = await send({ stream: true })
   assert.equal(over.record.transport, 'http')
@@ -94,7 +94,7 @@ test('a conversation that the provider has forgotten is sent again in full, invi
   assert.equal(whole.body.input.length, 3)
 })
 
-test('a provider without sockets, or one that refuses all of them, is reached over HTTP', async (t) => {
+test('a provider that supports no sockets, or refuses every socket, is reached over HTTP', async (t) => {
   const asked: string[] = []
   const plain = createServer((request, response) => {
     asked.push(request.method!)
@@ -114,7 +114,7 @@ test('a provider without sockets, or one that refuses all of them, is reached ov
   assert.deepEqual(asked, ['GET', 'POST', 'POST'], 'a refused handshake is not tried again for a while')
 })
 
-test('a refusal preserves its status, and a cut stream ends with a failure', async (t) => {
+test('a refusal keeps its status, and a truncated stream ends with a failure', async (t) => {
   const { url, send, last } = await start(t)
   const socket = await openSocket(t, url)
   const [refusal] = await socket.response(create({ model: 'mock/scenario-429-no-retry-after' }))

@@ -17,7 +17,7 @@ const line = (day: string, here: number | null, there: number | null): Compariso
 const about = { report: 'openai', provider: 'alpha', since: '2026-11-01', until: '2026-11-04', problems: [] }
 const at = new Date('2026-11-05T00:00:00Z')
 
-test('the last comparison of each report is stored without the lines that agree and shown in /api/health', async (t) => {
+test('the latest comparison for each report is stored without matching lines, and shown in /api/health', async (t) => {
   const data = temporaryDirectory(t)
   const gateway = await testGateway(t, { data })
   const bills = async () => (await gateway.get('/api/health')).json.bills

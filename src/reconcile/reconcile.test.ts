@@ -81,7 +81,7 @@ test('a saved report may be pages of JSON or CSV, and unexpected content is repo
   assert.throws(() => readReport('openrouter', 'a,b\n1,2'), /needs columns/)
 })
 
-test('days are in UTC in any time zone of the machine', (t) => {
+test('days are in UTC, whatever the machine’s time zone', (t) => {
   const { TZ } = process.env
   t.after(() => {
     if (TZ === undefined) delete process.env.TZ

@@ -40,7 +40,7 @@ test('`sticky: prefix` uses the session if there is one', () => {
   assert.equal(serve(router, said('one'))[0], 'p/b')
 })
 
-test('`sticky: prefix` does not fix the target of a call that no provider would cache, because it is short or has no opening', () => {
+test('`sticky: prefix` does not fix a call’s target if the call is too short for any provider to cache, or has no opening', () => {
   const router = routerOf('round-robin', { route: { sticky: 'prefix' } })
   for (const call of [said('one', 1_023), input({ inputTokens: 9_000 })])
     assert.notEqual(serve(router, call)[0], serve(router, call)[0])
@@ -62,7 +62,7 @@ test('`sticky: prefix` lasts as long as the cache: five minutes after the last c
   assert.equal(serve(router, said('one'))[0], 'p/b')
 })
 
-test('a move loses the conversation’s cached tokens that the call could have used and did not find', () => {
+test('the tokens lost by a move are the conversation’s cached tokens that the call could have used but did not find', () => {
   const router = routerOf('priority', { route: { sticky: 'prefix' } })
   const moveTo = (model: string, tokens: object) => {
     for (const other of ['a', 'b', 'c', 'never']) if (other !== model) router.cool(target(other), 1_000)
@@ -89,7 +89,7 @@ test('a session’s lost cached tokens are known for each agent, even on routes 
   assert.deepEqual(serve(router, from(null)), ['p/c', 2_000])
 })
 
-test('gateways share updated conversations, including the remaining lifetime, and never overwrite a newer change of their own', () => {
+test('gateways share updated conversations and their remaining lifetimes, and never overwrite a newer local change', () => {
   let time = 0
   const [one, two] = [0, 1].map(() => new Conversations(() => time))
   one!.set('k', 'p/a', 1_000, 7)

@@ -19,7 +19,7 @@ function serve(router: Router, call: RoutingInput, by = 0): string {
   return targetId(route.candidates[by]!)
 }
 
-test('when all targets are in cooldown, the target whose cooldown ends first is tried, and it is ready after the cooldown (ROUTE-09)', () => {
+test('when all targets are in cooldown, the target whose cooldown ends first is tried, and is ready once its cooldown ends (ROUTE-09)', () => {
   let time = 0
   const router = routerOf('priority', { now: () => time })
   for (const [index, model] of ['a', 'b', 'c', 'never'].entries())
@@ -41,7 +41,7 @@ test('no target is lost if the clock advances between two reads of the clock', (
     assert.equal(router.route('auto', input())!.route.candidates.length, TARGETS.length)
 })
 
-test('sticky: a session stays with the target that served first, moves with a fallback, and is not shared with another key', () => {
+test('sticky: a session stays with the target that first served it, moves with a fallback, and is not shared with another key', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
   const session = input({}, 's')
   assert.equal(serve(router, session), 'p/a')
@@ -59,7 +59,7 @@ test('sticky: a session stays with the target that served first, moves with a fa
   assert.equal(pick(router, session), elsewhere)
 })
 
-test('sticky: if several calls in a session start at once, the first one to succeed sets the target, and failed ones do not', () => {
+test('sticky: if several calls in a session start at the same time, the first successful call sets the target, and failed calls do not', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
   const session = input({}, 's')
   const [one, two, three] = [1, 2, 3].map(() => router.route('auto', session)!)
@@ -70,7 +70,7 @@ test('sticky: if several calls in a session start at once, the first one to succ
   assert.equal(pick(router, session), 'p/b')
 })
 
-test('sticky: twenty thousand sessions are stored, and the least recent ones are dropped', () => {
+test('sticky: up to twenty thousand sessions are stored, and the least recent sessions are dropped', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
   for (let n = 0; n <= 20_000; n++) serve(router, input({}, `s${n}`))
   assert.equal(decision(router, input({}, 's0')).cause, 'round-robin')
@@ -112,7 +112,7 @@ for (const [name, traits, cause, first] of BY_RULE)
     assert.equal(pick(router, input(traits)), first)
   })
 
-test('rules: a target excluded by a rule is skipped and never a fallback, and each selection of targets has its own turns and sessions', () => {
+test('rules: a target excluded by a rule is skipped and never used as a fallback; each selection of targets has its own turns and sessions', () => {
   const router = routerOf('round-robin', { route: { rules: RULES, sticky: 'session' } })
   const cheap = input({ effort: 'low' }, 's')
   const { route } = router.route('auto', cheap)!
@@ -166,7 +166,7 @@ test('capabilities: a rule without capable targets does not apply, and a call wi
   })
 })
 
-test('a direct id is never rerouted or refused, and has the tier of its model (ROUTE-02, ROUTE-12)', () => {
+test('a direct id is never rerouted or refused, and has its model’s tier (ROUTE-02, ROUTE-12)', () => {
   const router = routerOf('priority', { models: { 'p/a': { ...MODELS['p/a'], tier: 'mine' } } })
   const { route } = router.route('p/a', input({ tools: true, inputTokens: 10_000 }))!
   assert.deepEqual([route.candidates, route.strategy], [[{ ...target('a'), tier: 'mine' }], 'direct'])

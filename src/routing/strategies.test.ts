@@ -22,7 +22,7 @@ function loaded(...[strategy, setup]: Parameters<typeof routerOf>): ReturnType<t
 }
 
 for (const strategy of STRATEGIES)
-  test(`${strategy}: over ${N} picks each share is within 3 sigma of the share in resolve, and exact if that share is certain (ROUTE-10, ROUTE-11)`, () => {
+  test(`${strategy}: over ${N} picks, each target’s share is within 3 sigma of its share in resolve, and exact if the share in resolve is certain (ROUTE-10, ROUTE-11)`, () => {
     const router = loaded(strategy, { seed: 8 })
     const { candidates } = router.resolve('auto')!
     const expected = candidates.map(() => 0)
@@ -42,7 +42,7 @@ for (const strategy of STRATEGIES)
     }
   })
 
-test('a resolution reports the weights as shares for the strategy weighted, and equal shares for the strategy random (ROUTE-11)', () => {
+test('a resolution reports the weights as shares for the weighted strategy, and equal shares for the random strategy (ROUTE-11)', () => {
   const shares = (strategy: string) =>
     routerOf(strategy)
       .resolve('auto')!
@@ -154,7 +154,7 @@ test('fastest: an unanswered attempt does not count as a measurement, and the ne
   assert.equal(pick(router), 'p/a')
 })
 
-test('least-busy: the drawn target with fewer open attempts comes first, and the busiest of all never does (ROUTE-10)', () => {
+test('least-busy: of the drawn targets, the one with fewer open attempts comes first; the busiest target never does (ROUTE-10)', () => {
   const router = loaded('least-busy')
   const { candidates, depends_on, deterministic } = router.resolve('auto')!
   // Of six pairs, b and never win two each and share one. c wins one pair, a none.
@@ -165,7 +165,7 @@ test('least-busy: the drawn target with fewer open attempts comes first, and the
   assert.deepEqual([depends_on, deterministic], [['load'], false])
 })
 
-test('least-busy: calls that stay open spread evenly (ROUTE-10)', () => {
+test('least-busy: calls that stay open are distributed evenly (ROUTE-10)', () => {
   const router = routerOf('least-busy', { seed: 5 })
   const counts = new Map<string, number>()
   for (let n = 0; n < 400; n++) {
@@ -176,7 +176,7 @@ test('least-busy: calls that stay open spread evenly (ROUTE-10)', () => {
 })
 
 for (const strategy of STRATEGIES)
-  test(`${strategy}: the candidates are a permutation, the same seed picks the same, and a cooling target is never first while another is ready (ROUTE-09, ROUTE-10)`, () => {
+  test(`${strategy}: the candidates are a permutation, the same seed gives the same picks, and a cooling target is never first while another is ready (ROUTE-09, ROUTE-10)`, () => {
     fc.assert(
       fc.property(fc.integer(), fc.nat(20), fc.subarray(TARGETS), (seed, before, cold) => {
         const [router, twin] = [loaded(strategy, { seed }), loaded(strategy, { seed })]
@@ -198,7 +198,7 @@ for (const strategy of STRATEGIES)
   })
 
 for (const strategy of STRATEGIES)
-  test(`${strategy}: for any targets, load, latencies and prices the order is a permutation, and only strategies that declare it use random numbers or load`, () => {
+  test(`${strategy}: for any targets, load, latencies and prices, the order is a permutation; only strategies that declare random numbers or load use them`, () => {
     const facts = fc.record({
       weight: fc.nat(100),
       open: fc.nat(5),

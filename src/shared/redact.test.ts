@@ -10,7 +10,7 @@ import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import { processorMs } from '../test/test-processor-time.ts'
 import { createKeySearch, createMask } from './redact.ts'
 
-test('a secret that begins with another secret is masked first, in any order of the list (KEEP-01)', () => {
+test('whatever the order of the list, a secret that begins with another secret is masked first (KEEP-01)', () => {
   const [short, long] = ['sk-shared', 'sk-shared/of-beta']
   for (const secrets of [
     [short, long],

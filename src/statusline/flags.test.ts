@@ -10,6 +10,6 @@ for (const [args, problem] of [
   [['wb_secret'], 'unknown argument ignored'],
   [['--wb_SECRET\u001b[31m'], 'unknown argument ignored'],
 ] as const)
-  test(`the options ${JSON.stringify(args)} report: ${problem}`, () => {
+  test(`the options ${JSON.stringify(args)} cause the message: ${problem}`, () => {
     assert.deepEqual(readFlags(args).problems, [problem])
   })

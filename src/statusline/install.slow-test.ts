@@ -49,7 +49,7 @@ for (const [name, text] of Object.entries(SETTINGS))
     assert.equal(readFileSync(file, 'utf8'), text)
   })
 
-test('the installed line runs in a shell as the client runs it, and uninstall removes it (LINE-11)', async (t) => {
+test('the installed line runs in a shell as the client would run it, and uninstall removes the line (LINE-11)', async (t) => {
   const gateway = await testGateway(t)
   await gateway.chat(ask('auto'), { 'x-session-id': 's' })
   const directory = temporaryDirectory(t)
@@ -91,7 +91,7 @@ test('another program’s status line is unchanged unless it is wrapped, and is 
   assert.equal(readFileSync(file, 'utf8'), text)
 })
 
-test('a line that the user edited is not removed; other edits of the file stay (LINE-11)', async (t) => {
+test('a line that the user edited is not removed; other edits to the file are kept (LINE-11)', async (t) => {
   const { file, waybill } = home(t, '{\n  "a": 1\n}\n')
   assert.equal((await waybill('install', '--sh')).code, 0)
   const edited = readFileSync(file, 'utf8').replace('/bin/sh', '/bin/dash')

@@ -12,7 +12,7 @@ const CHATS_AT_ONCE = 16
 const LINES_AT_ONCE = 2
 const LINES = 30
 
-test('while the gateway is busy with chats, every line has text and costs nothing (LINE-04, LINE-05)', async (t) => {
+test('while the gateway is busy with chats, every status line has text and costs nothing (LINE-04, LINE-05)', async (t) => {
   const directory = temporaryDirectory(t)
   const provider = await startMockServer(answer())
   t.after(() => provider.close())

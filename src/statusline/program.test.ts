@@ -57,7 +57,7 @@ test('a cached line is shortened if the terminal has become narrower (LINE-05, L
   assert.equal(bare(stdout), 'auto → alpha/mode…\n')
 })
 
-test('the terminal receives no control sequences from the gateway’s answer except colours and links, and no more text than fits (LINE-06, LINE-07)', async (t) => {
+test('of the control sequences in the gateway’s answer, only colours and links reach the terminal, with no more text than fits (LINE-06, LINE-07)', async (t) => {
   const line = '\u001b[31mred\u001b[0m\u001b[2J\u202e \u001b]0;title\u0007模型模型'
   const server = createServer((_, response) =>
     response.setHeader('content-type', 'text/plain; charset=utf-8').end(`${line}\n${line}\n0\n`),

@@ -122,7 +122,7 @@ test('the status line shows the cost of the session, of a cache hit and of an es
   assert.equal(gateway.received(), spent, 'LINE-04: no inference')
 })
 
-test('without the gateway, the last known cost of the session is shown with the age of the route (LINE-05)', async (t) => {
+test('without the gateway, the session’s last known cost is shown with the age of the route (LINE-05)', async (t) => {
   const gateway = await seeded(t)
   const variants = await commands(t)
   for (const variant of VARIANTS) {

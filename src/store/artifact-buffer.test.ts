@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ArtifactBuffer } from './artifact-buffer.ts'
 
-test('artifacts that cannot be written wait for a retry, up to the number that is stored (LIFE-03)', async () => {
+test('artifacts that cannot be written wait for a retry, up to the maximum number of stored artifacts (LIFE-03)', async () => {
   const written: string[] = []
   let failing = true
   const waiting = new ArtifactBuffer({ keep: 30, bytes: 2 ** 20 }, async (artifacts) => {

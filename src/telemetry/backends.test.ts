@@ -109,7 +109,7 @@ test('Langfuse finds model, session, usage and cost, and counts no cost twice (T
   )
 })
 
-test('Phoenix finds the kind, model, provider, session and counts of tokens (TRACE-07)', async (t) => {
+test('Phoenix finds the kind, model, provider, session and token counts (TRACE-07)', async (t) => {
   const { gateway, spans, all } = await fallenBack(t)
   const server = all.find(({ kind }) => kind === 2)!
   assert.equal(asPhoenix(server).kind, undefined, 'the call itself is no call of a model')

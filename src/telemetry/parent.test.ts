@@ -40,7 +40,7 @@ test("the caller's span is the parent of the call's span, and both ids are on re
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).traceparent, SAMPLED.traceparent)
 })
 
-test('`parent: link` starts a new trace linked to the caller’s; `parent: none` ignores it (TRACE-05)', async (t) => {
+test('`parent: link` starts a new trace linked to the caller’s trace; `parent: none` ignores the caller’s trace (TRACE-05)', async (t) => {
   for (const [parent, links] of [
     ['link', [`${TRACE} ${SPAN}`]],
     ['none', []],

@@ -132,7 +132,7 @@ test('errors arrive as the client’s own classes, with type and request id', as
   await assert.rejects(client.messages.create({ model: 'auto' } as never), Anthropic.BadRequestError)
 })
 
-test('an error during a stream or a broken stream is an error for the client, never a normal end (MSG-14)', async () => {
+test('an error during a stream, or a broken stream, reaches the client as an error, never as a normal end (MSG-14)', async () => {
   for (const scenario of ['error-in-stream', 'cut-after-4', 'cut-in-utf8', 'reset', 'silent-midway']) {
     let events = 0
     const stream = client.messages
@@ -145,7 +145,7 @@ test('an error during a stream or a broken stream is an error for the client, ne
   }
 })
 
-test('the client reads all of a stream, for any split of its bytes, and its usage is recorded', async () => {
+test('the client reads the whole stream, however its bytes are split, and its usage is recorded', async () => {
   for (const scenario of [
     'per-byte',
     'split-utf8',

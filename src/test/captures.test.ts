@@ -132,7 +132,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 }
 
 for (const [dialect, kind] of Object.entries(KINDS))
-  test(`every real capture of ${dialect} passes through with its events, bytes and usage unchanged`, {
+  test(`every real ${dialect} capture passes through with its events, bytes and usage unchanged`, {
     skip: withoutCaptures,
     timeout: 120_000,
   }, async (t) => {

@@ -149,7 +149,7 @@ test('errors arrive as the client’s own class with status and message, both wh
     await assert.rejects(attempt(), (error) => error instanceof ApiError && error.status === status)
 })
 
-test('an error during a stream or a broken stream is an error for the client, never a normal end (GEM-04)', async () => {
+test('an error during a stream, or a broken stream, reaches the client as an error, never as a normal end (GEM-04)', async () => {
   for (const scenario of ['error-in-stream', 'cut-after-3', 'cut-in-utf8', 'reset', 'silent-midway']) {
     let chunks = 0
     await assert.rejects(async () => {
@@ -162,7 +162,7 @@ test('an error during a stream or a broken stream is an error for the client, ne
   }
 })
 
-test('the client reads all of a stream, for any split of its bytes, and its usage is on record', async () => {
+test('the client reads the whole stream, however its bytes are split, and its usage is on record', async () => {
   for (const scenario of ['per-byte', 'split-utf8', 'split-data', 'comments', 'gzip', 'usage-cached']) {
     const chunks = await streamed({ ...ask, model: `gemini/scenario-${scenario}` })
     const last = chunks.at(-1)!

@@ -12,7 +12,7 @@ test('the commands `doctor`, `config check` and `routes` run in the image, with 
   assert.match(await docker('exec', gateway.id, 'waybill', 'routes', '-c', example), /^auto {2}\(priority\)/)
 })
 
-test('`waybill key new` creates a key in the volume that only the image’s user can read', {
+test('`waybill key new` creates a key file in the volume, and only the image’s user can read the key', {
   skip: noEngine,
 }, async (t) => {
   const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')

@@ -18,7 +18,7 @@ providers: { openai: { dialect: openai, base_url: "http://mock:4950/openai/v1", 
 routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 `
 
-test('the image answers as an unprivileged user that can write only to the volume (LIFE-06)', {
+test('the image serves requests as an unprivileged user that can write only to the volume (LIFE-06)', {
   skip: noEngine,
 }, async (t) => {
   const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')
@@ -62,7 +62,7 @@ test('records survive a restart and a new container on the same volume (LIFE-06)
   ])
 })
 
-test('`docker stop` lets an open stream finish within the grace time, and the exit code is 0 (LIFE-02)', {
+test('after `docker stop`, an open stream can finish within the grace time, and the exit code is 0 (LIFE-02)', {
   skip: noEngine,
 }, async (t) => {
   const place = await networkAndVolume(t)
@@ -153,7 +153,7 @@ test('the image’s HEALTHCHECK reports a healthy gateway', { skip: noEngine }, 
   )
 })
 
-test('an image without a configuration or without keys prints the remedy in one line', {
+test('without a configuration or without keys, the image prints a one-line error with the remedy', {
   skip: noEngine,
 }, () => {
   const run = (...args: string[]) => spawnSync('docker', ['run', '--rm', ...args], { encoding: 'utf8' })

@@ -83,7 +83,7 @@ test('a deployment appended to a model’s name with "#" is accepted', () => {
   assert.deepEqual([decodeURIComponent(pathname), hash], [`/v1/models/${model}`, ''])
 })
 
-test('every name that would change the path of a URL counts as misplaced, but names that providers use do not', () => {
+test('every name that would change the path of a URL counts as misplaced, but names that providers use are accepted', () => {
   for (const model of MISPLACED) assert.notEqual(misplacement(model), null, JSON.stringify(model))
   for (const model of REAL) {
     assert.equal(misplacement(model), null, model)

@@ -135,7 +135,7 @@ test('responses.stream receives numbered events in order, whole tool calls and r
   }
 })
 
-test('a second turn continues the first; a response that was not stored is the client’s own error (RSP-06)', async () => {
+test('a second turn continues the first; continuing a response that was not stored raises the client’s own error (RSP-06)', async () => {
   const first = await client.responses.create({ model: 'auto', input })
   const second = await client.responses.create({ model: 'auto', input, previous_response_id: first.id })
   assert.equal(second.status, 'completed')
@@ -173,7 +173,7 @@ test('errors arrive as the client’s own classes, with their request id', async
   await assert.rejects(client.responses.create({ input } as never), OpenAI.BadRequestError)
 })
 
-test('an error during a stream or a broken stream is an error for the client, never a normal end (RSP-03)', async () => {
+test('an error during a stream, or a broken stream, reaches the client as an error, never as a normal end (RSP-03)', async () => {
   for (const scenario of ['cut-after-4', 'cut-in-utf8', 'reset', 'silent-midway']) {
     let last = ''
     const stream = await client.responses.create({
@@ -199,7 +199,7 @@ test('an error during a stream or a broken stream is an error for the client, ne
   assert.equal((await newestRecord()).state, 'failed')
 })
 
-test('the client reads all of a stream for any split of its bytes', async () => {
+test('the client reads the whole stream, however its bytes are split', async () => {
   for (const scenario of ['per-byte', 'split-utf8', 'split-data', 'crlf', 'comments', 'gzip', 'huge-event']) {
     const final = await client.responses
       .stream({ model: `openai/scenario-${scenario}`, input })

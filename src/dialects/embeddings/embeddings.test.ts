@@ -73,7 +73,7 @@ test('the official client requests base64 by default and reads the numbers from 
   assert.deepEqual(data[0]!.embedding, [...new Float32Array(numbers)])
 })
 
-test('a call falls back only to the same model, with the reason recorded, unless the operator allows other models (EMB-02)', async (t) => {
+test('unless the operator allows other models, a call falls back only to the same model, and the reason is recorded (EMB-02)', async (t) => {
   const targets = '[ { model: alpha/m }, { model: beta/other }, { model: beta/org/m } ]'
   const config = `routes: { vectors: { targets: ${targets} }, any: { embeddings: any_model, targets: ${targets} } }
 resilience: { cooldown: 0s }`
@@ -101,7 +101,7 @@ resilience: { cooldown: 0s }`
   )
 })
 
-test('an answer with the vectors of many texts, as numbers, is accepted', async (t) => {
+test('an answer that contains vectors for many texts, written as numbers, is accepted', async (t) => {
   const { embed, upstream } = await start(t)
   const vector = `[${'0.0125,'.repeat(1_535)}1]`
   const text = `{"object":"list","data":[${Array(1_000).fill(`{"embedding":${vector}}`).join()}],"model":"m"}`
@@ -151,7 +151,7 @@ test('streamed images arrive byte for byte, and a broken stream ends with an err
   assert.deepEqual((await recordOf(failed)).error_code, 'c')
 })
 
-test('a refused request reaches no provider and has an error in OpenAI’s format; a provider’s refusal keeps its message', async (t) => {
+test('a refused request reaches no provider and is answered with an error in OpenAI’s format; a provider’s refusal keeps its message', async (t) => {
   const { embed, draw, upstream, get, received } = await start(t)
   for (const [answer, status, code] of [
     [await embed('{'), 400, 'invalid_json'],

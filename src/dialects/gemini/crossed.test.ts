@@ -209,7 +209,7 @@ test('from Gemini 3 on, a tool result contains its images and files, and effort 
   assert.deepEqual((await gateway.newest()).attempt_log[0].losses, [])
 })
 
-test('a chat client receives calls with complete JSON arguments, usage and the finish reason in Gemini’s stream', async (t) => {
+test('a chat client receives tool calls with complete JSON arguments, usage and the finish reason from Gemini’s stream', async (t) => {
   const gateway = await crossed(t, 'gemini', sse(...STREAM))
   const tools = [{ type: 'function' as const, function: { name: 'Bash', parameters: { type: 'object' } } }]
   const stream = gateway.openai.chat.completions.stream({
@@ -410,7 +410,7 @@ for (const isStream of [true, false])
     }
   })
 
-test('a Gemini client of a chat provider may leave out ids, receives errors in Google’s format, and receives a stream as a list unless it requests events', async (t) => {
+test('with a chat provider, a Gemini client can omit ids, receives errors in Google’s format, and receives streams as lists unless it requests events', async (t) => {
   const said = (message: object, finish_reason: string) => ({
     model: 'm',
     choices: [{ message, finish_reason }],
@@ -484,7 +484,7 @@ test('a Gemini client of a chat provider may leave out ids, receives errors in G
   })
 })
 
-test('with two gateways in a row, Google’s clients read encrypted thoughts only once, and usage that does not fit is reported as lost (DIAL-04, DIAL-08)', () => {
+test('through two chained gateways, Google’s clients read encrypted thoughts only once, and usage that does not fit is reported as lost (DIAL-04, DIAL-08)', () => {
   const chunk = (delta: object, more: object = {}) => ({
     model: 'm',
     choices: [{ index: 0, delta, ...more }],

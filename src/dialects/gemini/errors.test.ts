@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { GatewayError } from '../../core/errors.ts'
 import { errorBody } from './errors.ts'
 
-test('a 529, which is unknown to Google, becomes Google’s overload error, so that clients retry', () => {
+test('a 529, which Google does not use, becomes Google’s overload error, so that clients retry', () => {
   for (const [status, code, word] of [
     [529, 503, 'UNAVAILABLE'],
     [503, 503, 'UNAVAILABLE'],

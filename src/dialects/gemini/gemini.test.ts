@@ -176,7 +176,7 @@ test('a stream of events arrives byte for byte, and a stream sent as a list arri
   assert.equal((await gateway.send('streamGenerateContent', ask())).status, 502)
 })
 
-test('a stream that breaks or ends too early never looks complete: Google’s error ends it (GEM-04, DIAL-05)', async (t) => {
+test('a stream that breaks or ends too early is ended with Google’s error, and never looks complete (GEM-04, DIAL-05)', async (t) => {
   const gateway = await start(t)
   const [begin = ''] = samples.stream('m').split(': a comment')
   for (const [script, code, status] of [
@@ -208,7 +208,7 @@ test('a stream that breaks or ends too early never looks complete: Google’s er
   assert.deepEqual([record.state, record.error_code], ['failed', 'UNAVAILABLE'])
 })
 
-test('an answer that ends for a tool call, the length, safety or a blocked prompt does not break the call (GEM-06)', async (t) => {
+test('an answer that ends because of a tool call, its length, safety or a blocked prompt does not break the call (GEM-06)', async (t) => {
   const gateway = await start(t, { config: `cache: { enabled: true }\n${ONE}` })
   const candidate = (finishReason: string) => ({
     candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason }],
@@ -263,7 +263,7 @@ test('an overloaded provider, a rate limit, a wrong key or an unknown model caus
   assert.doesNotMatch(JSON.stringify(refused), /-secret/)
 })
 
-test('a provider’s refusal arrives word for word with its list, and errors in other formats are converted to Google’s (GEM-04)', async (t) => {
+test('a provider’s refusal arrives word for word, even inside a list, and errors in other formats are converted to Google’s (GEM-04)', async (t) => {
   const gateway = await start(t)
   const refusal = JSON.stringify(errorOf(400, 'INVALID_ARGUMENT', { details: [{ field: 'x' }] }), null, 2)
   for (const text of [refusal, `[${refusal}]`]) {
@@ -340,7 +340,7 @@ test('an unknown id is routed to the default provider of its dialect, or refused
   )
 })
 
-test('a route without a target that speaks Gemini is refused with a 400 that explains a remedy, without an inference', async (t) => {
+test('a call to a route without a Gemini target is refused with a 400 that explains the remedy, without an inference', async (t) => {
   const gateway = await start(t, { providers: { alpha: answer() }, dialects: { alpha: ['embeddings'] } })
   const { status, json } = await gateway.send('generateContent', ask())
   assert.deepEqual([status, json.error.status], [400, 'INVALID_ARGUMENT'])
@@ -348,7 +348,7 @@ test('a route without a target that speaks Gemini is refused with a 400 that exp
   assert.equal(gateway.received(), 0)
 })
 
-test('a counting request leaves no record; it is relayed with its model, or its tokens are estimated over all parts and tools and marked as an estimate (GEM-08, CNT-01)', async (t) => {
+test('a counting request leaves no record, and is relayed with its model or answered with a marked estimate over all parts and tools (GEM-08, CNT-01)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: json(200, { totalTokens: 14, ofTomorrow: 1 }), beta: answer() },
     dialects: { alpha: ['gemini'], beta: ['chat'] },
@@ -429,7 +429,7 @@ test('`answer_model: requested` replaces modelVersion in an answer, in each even
   )
 })
 
-test('rules and capabilities see tools, images (including those from tools), thinking and signed thoughts', () => {
+test('rules and capability checks recognize tools, images (including those from tools), thinking and signed thoughts', () => {
   const picture = { inlineData: { mimeType: 'image/png', data: 'A'.repeat(100_000) } }
   const said = (...parts: unknown[]) => ({ contents: [{ role: 'user', parts }] })
   const thinking = (thinkingConfig: object) => ({ ...said(), generationConfig: { thinkingConfig } })

@@ -103,7 +103,7 @@ test('if no provider can count, all blocks and tools are estimated, and the coun
   assert.deepEqual(await records(gateway), [])
 })
 
-test('25 simultaneous counts are answered despite an exhausted rate and budget, and a refusal has the provider’s message (CNT-03, CNT-04)', async (t) => {
+test('25 simultaneous counting requests are answered despite an exhausted rate limit and budget, and a refusal has the provider’s message (CNT-03, CNT-04)', async (t) => {
   const digest = createHash('sha256').update('a-key-of-tests').digest('hex')
   const gateway = await start(t, {
     providers: {

@@ -136,7 +136,7 @@ test('a stream arrives byte for byte, including pings, comments and unknown even
   assert.deepEqual([state, tokens, response_model], ['completed', samples.read.tokens, 'theirs'])
 })
 
-test('counts at the end of a stream replace earlier counts, but zeros at the end do not', async (t) => {
+test('token counts at the end of a stream replace earlier counts, unless the later counts are zero', async (t) => {
   const { send, record, upstream } = await start(t)
   const streamOf = (first: object, last: object) =>
     stream(
@@ -209,7 +209,7 @@ test('a late error event is relayed and recorded, and a connection that closes e
   assert.deepEqual([record2.state, record2.error_code], ['failed', 'upstream_invalid'])
 })
 
-test('after an overload, reported by a status or by a stream’s first event, the next target is tried', async (t) => {
+test('if a status or a stream’s first event reports an overload, the next target is tried', async (t) => {
   const overloaded = errorOf('overloaded_error', 'Overloaded')
   const { send, upstream } = await start(t, {
     providers: { alpha: whole, beta: whole },
@@ -282,7 +282,7 @@ test('`answer_model: requested` replaces only the model, in a message and in the
   assert.equal((await send(ask())).text, samples.answer('auto', {}))
 })
 
-test('rules and capabilities see tools, images (including those from tools), effort and thinking', () => {
+test('rules and capability checks recognize tools, images (including those from tools), effort and thinking', () => {
   const image = { type: 'image', source: { type: 'base64', data: 'A'.repeat(100_000) } }
   const said = (content: unknown) => ({ messages: [{ role: 'user', content }] })
   const rows: [body: object, expected: [boolean, boolean, string | null]][] = [

@@ -48,7 +48,7 @@ async function ask({ get }: TestGateway, more: object, headers: Record<string, s
   return { ...answer, provider: told.get('x-gateway-provider'), id: told.get('x-gateway-request-id') }
 }
 
-test('a turn continues at the provider that stores its thread, even after a restart, with any strategy and rules (STATE-01)', async (t) => {
+test('with any strategy and rules, a turn continues at the provider that stores its thread, even after a restart (STATE-01)', async (t) => {
   const data = temporaryDirectory(t)
   const config = `routes: { ${route('round-robin')}, ruled: { targets: [ { model: alpha/m, tier: small }, { model: beta/m, tier: large } ], rules: [ { when: { tools: false }, use: { tier: large } } ] } }\nresilience: { cooldown: 0s }`
   const gateway = await start(t, { data, config })
@@ -102,7 +102,7 @@ test('the provider’s own errors about a thread reach the client unchanged (STA
   }
 })
 
-test('a thread of another key or target, or an unknown thread, is not found and causes no inference (STATE-01)', async (t) => {
+test('a request for an unknown thread, or a thread that belongs to another key or target, fails as not found, without an inference (STATE-01)', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const gateway = await start(t, {
     config: `routes: { ${route('priority')} }
@@ -135,7 +135,7 @@ keys: [ { name: one, role: admin, digest: "${digest('k1')}" }, { name: two, dige
   assert.deepEqual(ids, ['msg_plain', null, 'msg_a'], 'ids of answers in threads alone')
 })
 
-test('a thread that no target can store is refused without an inference, and a translated call names the thread as lost (STATE-02)', async (t) => {
+test('a thread that no target can store is refused without an inference, and a translated call reports its thread as lost (STATE-02)', async (t) => {
   const gateway = await start(t, {
     dialects: { alpha: ['messages'], beta: ['chat'] },
     providers: { alpha: says('msg_a'), beta: undefined as never },
@@ -154,7 +154,7 @@ test('a thread that no target can store is refused without an inference, and a t
   assert.equal((await ask(gateway, after(far.json.id))).json.error.details.error_code, 'thread_not_found')
 })
 
-test('turns of a thread are neither read from the cache nor stored in it (STATE-01)', async (t) => {
+test('a thread’s turns are neither answered from the cache nor stored in the cache (STATE-01)', async (t) => {
   const gateway = await start(t, { config: `cache: { enabled: true }\nroutes: { ${route('priority')} }` })
   for (const [more, uses] of [
     [CREATE, ['BYPASS', 'BYPASS']],

@@ -50,7 +50,7 @@ const TARGETS = [
 ] as const
 
 for (const [target, namesIn] of TARGETS)
-  test(`tools in the input reach ${target}, calls have the client’s tool names, and the conversation continues (RSP-07, FIT-06)`, async (t) => {
+  test(`tools in the input reach ${target}, tool calls use the client’s tool names, and the conversation continues (RSP-07, FIT-06)`, async (t) => {
     const { mock, url, newest } = await gatewayAtModels(
       t,
       `routes: { auto: { rules: [ { when: { tools: false }, use: { target: claude/claude-haiku-4-5 } } ], targets: [ { model: ${target} }, { model: claude/claude-haiku-4-5 } ] } }`,

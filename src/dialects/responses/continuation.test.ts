@@ -6,7 +6,7 @@ import { databaseFile } from '../../store/sqlite/open.ts'
 import { temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import { converse, keepsAnswers } from './test-continuations.ts'
 
-test('an answer can be continued from the record before the client has received its end (RSP-06)', async (t) => {
+test('an answer can be continued from the record before the client has received the end of the answer (RSP-06)', async (t) => {
   const data = temporaryDirectory(t)
   const { url } = await testGateway(t, {
     data,

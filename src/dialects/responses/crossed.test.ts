@@ -236,7 +236,7 @@ test('with a Messages provider, Codex can use tools and parallel calls, and the 
   assert.deepEqual([state, attempt_log[0].losses], ['completed', ['tool.custom.grammar']])
 })
 
-test('with a chat provider, Codex receives interleaved calls, unusual ids, thoughts and an end at the length limit, and the ids return unchanged (RSP-01, DIAL-06)', async (t) => {
+test('with a chat provider, Codex receives interleaved calls, unusual ids, thoughts and a stop at the length limit, and the ids return unchanged (RSP-01, DIAL-06)', async (t) => {
   const call = (index: number, more: object) => chunk({ tool_calls: [{ index, ...more }] })
   const gateway = await crossed(
     t,
@@ -310,7 +310,7 @@ test('with a chat provider, Codex receives interleaved calls, unusual ids, thoug
   )
 })
 
-test('a cut stream, an error in a stream and a refusal arrive as errors of the Responses dialect (RSP-03, RSP-12)', async (t) => {
+test('a truncated stream, an error in a stream and a refusal arrive as errors in the Responses format (RSP-03, RSP-12)', async (t) => {
   const gateway = await crossed(t, 'messages', stream(CLAUDE.split('event: message_delta')[0]!))
   const types: string[] = []
   const numbers: number[] = []
@@ -489,7 +489,7 @@ test('the official chat client reads text, calls and usage in a Responses provid
   assert.deepEqual(tools, [{ type: 'function', name: 'Bash', parameters: { type: 'object' }, strict: false }])
 })
 
-test('after a switch to another model family, the new provider never receives the old one’s encrypted reasoning as its own (DIAL-07)', async (t) => {
+test('after a switch to another model family, the new provider never receives the old provider’s encrypted reasoning as its own (DIAL-07)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { claude: stream(CLAUDE), gpt: stream(GPT) },
     dialects: { claude: ['messages'], gpt: ['responses'] },

@@ -9,7 +9,7 @@ import { converse, keepsAnswers } from './test-continuations.ts'
 
 const { freshDatabase } = fleetTests()
 
-test('1,000 continuations without a pause, each at the other gateway, find the previous answer', {
+test('1,000 continuations without a pause, alternating between two gateways, all find the previous answer', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()

@@ -163,7 +163,7 @@ const flat = ({ turns, ...rest }: Conversation): unknown =>
     }),
   )
 
-test('a conversation that is written as a request and read again stays the same (DIAL-04)', () => {
+test('a conversation stays the same when it is written as a request and read again (DIAL-04)', () => {
   fc.assert(
     fc.property(conversation, (before) => {
       const losses = new Losses()
@@ -236,7 +236,7 @@ const size = fc.integer({ min: 1, max: 200 })
 const chunk = (delta: object, finish_reason: string | null = null) =>
   `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
 
-test('interleaved calls in chat become successive items, for all chunk sizes (RSP-01, RSP-02)', () => {
+test('interleaved chat tool calls become successive items, for all chunk sizes (RSP-01, RSP-02)', () => {
   fc.assert(
     fc.property(calls, picks, size, fc.option(word), (made, order, chunks, thought) => {
       const begun = made.map((_, index) => ({
@@ -351,7 +351,7 @@ test('interleaved items become ordered blocks in Messages and calls in chat, for
   )
 })
 
-test('a cut stream never looks complete to the client, for all positions of the cut (RSP-03, DIAL-05)', () => {
+test('a stream that is cut off at any position never looks complete to the client (RSP-03, DIAL-05)', () => {
   fc.assert(
     fc.property(calls, picks, fc.nat(), (made, order, at) => {
       const sse = gpt(made, order, -1)

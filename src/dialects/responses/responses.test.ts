@@ -177,7 +177,7 @@ test('encrypted reasoning and unknown items arrive unchanged (RSP-04, RSP-07)', 
   assert.deepEqual(upstream.alpha!.ledger.at(-1)!.json, { ...ask({ stream: true, ...more }), model: 'm' })
 })
 
-test('a stream that breaks or ends too early never looks complete: response.failed ends it (RSP-03, DIAL-05)', async (t) => {
+test('a stream that breaks or ends too early is ended with response.failed, and never looks complete (RSP-03, DIAL-05)', async (t) => {
   const begin = samples.stream('m').split('event: response.output_text.done')[0]!
   const { url, record, upstream } = await start(t)
   for (const script of [stream(begin, 30, (res) => res.destroy()), stream(begin)]) {
@@ -234,7 +234,7 @@ test('response.failed and error events are relayed and recorded, and response.in
   }
 })
 
-test('a failure as the first event moves the call to the next target, or becomes an error with a status at the last target', async (t) => {
+test('if a stream’s first event is a failure, the call moves to the next target; at the last target, the client receives an error status', async (t) => {
   const { send, upstream } = await start(t, {
     providers: { alpha: whole(), beta: stream(samples.stream('m')) },
     config: `${TWO}\nresilience: { cooldown: 0s }`,
@@ -310,7 +310,7 @@ test('with WebSockets disabled, an upgrade is refused immediately with 426 and l
   assert.equal((await send(ask())).status, 200)
 })
 
-test('unknown ids are routed to the dialect’s default provider, and a route that cannot serve the dialect gives the reason (RSP-12)', async (t) => {
+test('unknown ids are routed to the dialect’s default provider, and a route that cannot serve the dialect refuses the call with the reason (RSP-12)', async (t) => {
   const { get, send, record } = await start(t, {
     providers: { alpha: whole(), beta: whole() },
     dialects: { alpha: ['responses'] },
@@ -334,7 +334,7 @@ test('`answer_model: requested` replaces only the model, in a response and in it
   assert.equal((await send(ask({ stream: true }))).text, samples.stream('auto'))
 })
 
-test('rules and capabilities see tools, images (including those from tools), effort and length', () => {
+test('rules and capability checks recognize tools, images (including those from tools), effort and length', () => {
   const image = { type: 'input_image', image_url: `data:image/png;base64,${'A'.repeat(100_000)}` }
   const said = (content: unknown) => ({ input: [{ type: 'message', role: 'user', content }] })
   const rows: [body: object, expected: [boolean, boolean, string | null, boolean]][] = [

@@ -102,7 +102,7 @@ test('a failed call produces a failed response with the provider’s message', a
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'failed')
 })
 
-test('if the gateway stops or is killed during the call, the response has failed, and the reason names the record', async (t) => {
+test('if the gateway stops or is killed during the call, the response fails with a reason that names the record', async (t) => {
   const data = temporaryDirectory(t)
   const gateway = await start(t, held().script, { data })
   const { json, headers } = await ask(gateway)
@@ -138,7 +138,7 @@ test('a stopping gateway waits for a background response to end', async (t) => {
   assert.equal((await leaves(await start(t, script, { data }), json.id)).status, 'completed')
 })
 
-test('a background response that is streamed, or not stored, is refused without an inference, and no other key can read a stored one', async (t) => {
+test('a background response that is streamed, or not stored, is refused without an inference, and no other key can read a stored response', async (t) => {
   const without = await start(t, held().script, { config: ROUTE })
   assert.equal((await ask(without)).json.error.code, 'dialect_not_spoken')
   assert.equal(without.received(), 0)

@@ -65,7 +65,7 @@ test('a socket carries the same events as HTTP, and both calls are recorded', as
   for (const { id } of json.data) assert.equal((await record(id)).status, 200)
 })
 
-test('the message keeps its bytes, and the headers inside it arrive as headers', async (t) => {
+test('the message arrives byte for byte, and the headers inside the message arrive as headers', async (t) => {
   const { url, upstream } = await start(t, { providers: { alpha: answers } })
   const socket = await openSocket(t, url, {
     headers: { 'openai-beta': 'responses_websockets=2026-02-06, other=1', 'thread-id': 'th_1' },
@@ -182,7 +182,7 @@ test('an error is one message with status, code and headers, and the socket stay
   assert.equal((await socket.response(create())).at(-1).type, 'response.completed')
 })
 
-test('a bad message causes no request: it is refused or closes the socket with a suitable code', async (t) => {
+test('a bad message causes no request, and is refused or closes the socket with a suitable code', async (t) => {
   const { url, received } = await start(t, { providers: { alpha: answers }, server: 'body_limit: 1MiB' })
   const socket = await openSocket(t, url)
   const refusals: [unknown, number, string][] = [
@@ -285,7 +285,7 @@ test('a frame of 100 MB closes its socket with 1009 before it is read', async (t
   assert.equal((await (await openSocket(t, url)).response(create())).at(-1).type, 'response.completed')
 })
 
-test('a response can be continued in its lane once it has ended, and is not found anywhere else', async (t) => {
+test('once a response has ended, it can be continued in its own lane, but not anywhere else', async (t) => {
   let end = () => {}
   const { url, get, received } = await start(t, {
     providers: {
@@ -317,7 +317,7 @@ test('a response can be continued in its lane once it has ended, and is not foun
   assert.equal(received(), 2)
 })
 
-test('when a client disconnects, the provider’s request is stopped and the record is closed', async (t) => {
+test('when a client disconnects, the request to the provider is stopped and the record is closed', async (t) => {
   const script: Script = (res) => void res.writeHead(200, STREAM).write(streamOf(events('resp_open')[0]!))
   const { url, upstream, get, record } = await start(t, { providers: { alpha: script } })
   const socket = await openSocket(t, url)
@@ -351,7 +351,7 @@ test('a stopping gateway waits for the running response to end, then closes the 
   await closed
 })
 
-test('an upgrade is refused with 426 if WebSockets are disabled or all in use, and otherwise by the same rules as any request', async (t) => {
+test('an upgrade is refused with 426 if WebSockets are disabled or all in use; otherwise the rules for any request apply', async (t) => {
   const refused = async (url: string, headers: Record<string, string> = {}) =>
     openSocket(t, url, { headers }).then(
       () => 101,

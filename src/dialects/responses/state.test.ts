@@ -115,7 +115,7 @@ keys: [ { name: one, role: admin, digest: "${digest('k1')}" }, { name: two, dige
 const encrypted = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' }
 const said = { type: 'message', role: 'user', content: 'go on' }
 
-test('refused encrypted reasoning is omitted in one more attempt, which is recorded (RSP-14)', async (t) => {
+test('if encrypted reasoning is refused, one more attempt without it is made and recorded (RSP-14)', async (t) => {
   const gateway = await start(t, {
     config: `${BOTH('priority')}\nresilience: { cooldown: 0s }`,
     providers: {
@@ -164,7 +164,7 @@ const HISTORIES = {
   '/v1/messages': { messages: [{ role: 'assistant', content: [thinking] }] },
 }
 for (const [path, history] of Object.entries(HISTORIES))
-  test(`${path}: a session stays at the target that made its reasoning while this target is ready (DIAL-09)`, async (t) => {
+  test(`${path}: a session stays at the target that produced its reasoning as long as that target is ready (DIAL-09)`, async (t) => {
     const answers: Script = (res, received) =>
       received.path.endsWith('/messages')
         ? void res.end(messages.answer('m', {}))

@@ -106,7 +106,7 @@ test('a stream keeps the provider’s bytes, except for a replaced model name, a
   }
 })
 
-test('all errors have the dialect’s format: the gateway’s own, a provider’s, those in a stream, and those after a cut', async (t) => {
+test('all errors have the dialect’s format: gateway errors, provider errors, errors in a stream, and errors after a cut-off stream', async (t) => {
   const gateway = await testGateway(t, speaks())
   const ask = (more = {}) => speak(gateway.url, { voice: 'auto', say: 'hi', ...more })
   const unknown = await speak(gateway.url, { voice: 'nowhere', say: '' })

@@ -75,7 +75,7 @@ test('a certificate for the right name from the configured authority is accepted
   assert.equal(await encrypted(t, { url: urlTo('0.0.0.0'), tls: 'off' }), false)
 })
 
-test('a certificate from an unknown authority or for another name is refused in one line without the address (FLEET-17)', {
+test('a certificate from an unknown authority or for another name is refused with a one-line error that omits the address (FLEET-17)', {
   skip,
 }, async (t) => {
   for (const [options, said] of [
@@ -94,7 +94,7 @@ test('a certificate from an unknown authority or for another name is refused in 
     })
 })
 
-test('a command reports a bad certificate in one line, and a server without TLS is refused (FLEET-17)', {
+test('a bad certificate causes a one-line error in a command, and a server without TLS is refused (FLEET-17)', {
   skip,
 }, async (t) => {
   const directory = temporaryDirectory(t)

@@ -70,7 +70,7 @@ test('the shared log has every column of the record, and a second migration chan
   assert.equal((await lookAtSchema(link)).problem, null)
 })
 
-test('each call is stored once although batches arrive repeatedly, late, out of order or from a dead process; the sums equal the rows (FLEET-05)', {
+test('each call is stored once even if batches arrive repeatedly, late, out of order or from a dead process; the sums equal the rows (FLEET-05)', {
   skip: NO_POSTGRES,
 }, async () => {
   const ids = Array.from({ length: 40 }, (_, n) => idOf(Date.now() - n))
@@ -265,7 +265,7 @@ test('a string that PostgreSQL cannot store does not prevent other rows from rea
   assert.equal((await openCallReads(link).find(id))?.requested_model, 'a\ufffdb\ufffdc')
 })
 
-test('a call on a day without a partition creates the partition; without the right to do so, the call is refused (FLEET-13)', {
+test('a call on a day without a partition creates the partition, or is refused if the gateway may not create one (FLEET-13)', {
   skip: NO_POSTGRES,
 }, async () => {
   const past = idOf(Date.now() - 9 * 86_400_000)

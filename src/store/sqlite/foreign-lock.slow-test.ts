@@ -14,7 +14,7 @@ for (const [what, clients] of [
   ['100 clients', 100],
   ['one client', 1],
 ] as const)
-  test(`while another program holds a lock, calls of ${what} are refused immediately, and /readyz reports it (LIFE-04)`, async (t) => {
+  test(`while another program holds a lock, calls from ${what} are refused immediately, and /readyz reports it (LIFE-04)`, async (t) => {
     const gateway = await testGateway(t)
     for (let call = 0; call < 20; call++) assert.equal((await gateway.chat(ask('auto'))).status, 200)
     const rude = new Database(databaseFile(gateway.data))

@@ -28,7 +28,7 @@ test('a response expires with its conversation, once no later response continues
   assert.deepEqual([ids(), emptied()], [[], 2])
 })
 
-test('a conversation is read from its end and only for its key, and a cycle of ids does not loop', (t) => {
+test('a conversation is read from its end and only for its key, and a cycle of ids does not cause an endless loop', (t) => {
   const { keep, keptChain } = open(t)
   keep('a', 10, 'c')
   keep('b', 10, 'a')

@@ -89,28 +89,32 @@ const overwrite = (from: string, to: string) => run('dd', `if=${from}`, `of=${to
 
 const DEEDS: readonly Deed[] = [
   {
-    what: 'rm -rf of the directory',
+    what: 'the data directory is removed with rm -rf',
     act: (data) => rmSync(data, { recursive: true }),
     says: /waybill\.db is gone/,
   },
   {
-    what: 'rm of all files in the directory',
+    what: 'all files in the data directory are removed',
     act(data) {
       for (const name of readdirSync(data)) rmSync(join(data, name))
     },
     says: /waybill\.db is gone/,
   },
-  { what: 'rm of the database', act: (data) => rmSync(databaseFile(data)), says: /waybill\.db is gone/ },
+  { what: 'the database is removed', act: (data) => rmSync(databaseFile(data)), says: /waybill\.db is gone/ },
   {
-    what: 'mv of the database',
+    what: 'the database is moved away',
     act: (data) => renameSync(databaseFile(data), away(databaseFile(data))),
     undo: (data) => renameSync(away(databaseFile(data)), databaseFile(data)),
     says: /waybill\.db is gone/,
   },
-  { what: 'rm of the write-ahead log', act: (data) => rmSync(wal(data)), says: /waybill\.db-wal is gone/ },
-  { what: 'rm of the shared memory', act: (data) => rmSync(shm(data)), says: /waybill\.db-shm is gone/ },
   {
-    what: 'rm of log and shared memory',
+    what: 'the write-ahead log is removed',
+    act: (data) => rmSync(wal(data)),
+    says: /waybill\.db-wal is gone/,
+  },
+  { what: 'the shared memory is removed', act: (data) => rmSync(shm(data)), says: /waybill\.db-shm is gone/ },
+  {
+    what: 'the log and the shared memory are removed',
     act(data) {
       rmSync(wal(data))
       rmSync(shm(data))
@@ -118,7 +122,7 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db-(wal|shm) is gone/,
   },
   {
-    what: 'mv of log and shared memory',
+    what: 'the log and the shared memory are moved away',
     act(data) {
       renameSync(wal(data), away(wal(data)))
       renameSync(shm(data), away(shm(data)))
@@ -129,7 +133,7 @@ const DEEDS: readonly Deed[] = [
     },
     says: /waybill\.db-(wal|shm) is gone/,
   },
-  { what: 'rm of the lock', act: (data) => rmSync(lockFile(data)), says: /waybill\.lock is gone/ },
+  { what: 'the lock is removed', act: (data) => rmSync(lockFile(data)), says: /waybill\.lock is gone/ },
   {
     what: 'another lock',
     act(data) {
@@ -140,13 +144,13 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.lock was replaced by another file/,
   },
   {
-    what: 'mv of the directory',
+    what: 'the data directory is moved away',
     act: renameSync,
     undo: (data, aside) => renameSync(aside, data),
     says: /waybill\.db is gone/,
   },
   {
-    what: 'an empty directory in place of the data directory',
+    what: 'an empty directory replaces the data directory',
     act(data, aside) {
       renameSync(data, aside)
       mkdirSync(data)
@@ -158,7 +162,7 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db is gone/,
   },
   {
-    what: 'a copy in place of the data directory',
+    what: 'a copy replaces the data directory',
     act(data, aside) {
       renameSync(data, aside)
       copyDirectory(aside, data)
@@ -170,7 +174,7 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db was replaced by another file/,
   },
   {
-    what: 'a symbolic link to a copy in place of the data directory',
+    what: 'a symbolic link to a copy replaces the data directory',
     act(data, aside) {
       renameSync(data, aside)
       copyDirectory(aside, `${aside}-copy`)
@@ -183,7 +187,7 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db was replaced by another file/,
   },
   {
-    what: 'a copy in place of the database',
+    what: 'a copy replaces the database',
     act(data, aside) {
       copyFileSync(databaseFile(data), aside)
       renameSync(aside, databaseFile(data))
@@ -191,7 +195,7 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db was replaced by another file/,
   },
   {
-    what: 'an empty file in place of the database',
+    what: 'an empty file replaces the database',
     act(data) {
       rmSync(databaseFile(data))
       writeFileSync(databaseFile(data), '')
@@ -199,7 +203,7 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db was replaced by another file/,
   },
   {
-    what: 'a file in place of the data directory',
+    what: 'a file replaces the data directory',
     act(data, aside) {
       renameSync(data, aside)
       writeFileSync(data, '')
@@ -211,13 +215,13 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db is gone/,
   },
   {
-    what: 'a log that was truncated to zero bytes',
+    what: 'the log is truncated to zero bytes',
     act: (data) => truncateSync(wal(data)),
     says: /waybill\.db-wal was truncated/,
     loses: true,
   },
   {
-    what: 'cp of an older copy over the database',
+    what: 'cp of an older copy overwrites the database',
     before(data, aside) {
       run('cp', databaseFile(data), aside)
       fold(data)
@@ -227,7 +231,7 @@ const DEEDS: readonly Deed[] = [
     loses: true,
   },
   {
-    what: 'cp of an older copy over the database with an empty log',
+    what: 'cp of an older copy overwrites the database while the log is empty',
     before: (data, aside) => run('cp', databaseFile(data), aside),
     act(data, aside) {
       fold(data)
@@ -237,13 +241,13 @@ const DEEDS: readonly Deed[] = [
     loses: true,
   },
   {
-    what: 'cp of an empty file over the database',
+    what: 'cp of an empty file overwrites the database',
     act: (data) => run('cp', '/dev/null', databaseFile(data)),
     says: OVERWRITTEN,
     loses: true,
   },
   {
-    what: 'an older copy of log and shared memory over the originals, without a checkpoint between',
+    what: 'older copies of the log and shared memory overwrite the originals, without a checkpoint in between',
     before: copyFiles,
     act(data, aside) {
       run('cp', join(aside, 'waybill.db-wal'), wal(data))
@@ -253,14 +257,14 @@ const DEEDS: readonly Deed[] = [
     loses: true,
   },
   {
-    what: 'an older copy of the shared memory over the original',
+    what: 'an older copy of the shared memory overwrites the original',
     before: copyFiles,
     act: (data, aside) => overwrite(join(aside, 'waybill.db-shm'), shm(data)),
     says: /waybill\.db-shm was truncated or overwritten/,
     loses: true,
   },
   {
-    what: 'a shorter log from before the last checkpoint over the current log',
+    what: 'a shorter log from before the last checkpoint overwrites the current log',
     before(data, aside) {
       copyFiles(data, aside)
       fold(data)
@@ -273,7 +277,7 @@ const DEEDS: readonly Deed[] = [
     loses: true,
   },
   {
-    what: 'an older log over the current log, padded with zeros to the same length',
+    what: 'an older log, padded with zeros to the same length, overwrites the current log',
     before: copyFiles,
     act(data, aside) {
       const { size } = statSync(wal(data))
@@ -284,7 +288,7 @@ const DEEDS: readonly Deed[] = [
     loses: true,
   },
   {
-    what: 'zeros in place of the first page',
+    what: 'zeros replace the first page of the database',
     act: (data) =>
       run('dd', 'if=/dev/zero', `of=${databaseFile(data)}`, 'bs=4096', 'count=1', 'conv=notrunc'),
     says: OVERWRITTEN,
@@ -400,7 +404,7 @@ for (const { what, before, act, undo, says, loses } of DEEDS)
     db.close()
   })
 
-test('a gateway without calls reports missing files within a second (LIFE-04)', async (t) => {
+test('even without calls, a gateway reports missing files within a second (LIFE-04)', async (t) => {
   const said: string[] = []
   const parent = temporaryDirectory(t)
   const data = join(parent, 'data')

@@ -36,7 +36,7 @@ function start(t: TestContext) {
 
 const calls = (db: Database.Database) => db.prepare('SELECT count(*) FROM call_logs').pluck().get()
 
-test('while another connection writes, the opening of a call is left to the writer thread (LIFE-04)', (t) => {
+test('while another connection writes, recording the opening of a call is left to the writer thread (LIFE-04)', (t) => {
   const { writer, open } = start(t)
   assert.equal(open(), 'committed')
   writer.exec('BEGIN IMMEDIATE')

@@ -29,7 +29,7 @@ function start(t: Parameters<typeof temporaryDirectory>[0]) {
   return { file, aside: join(directory, 'aside'), db, grow, cp, look: watchOverwrites(descriptors, PAGE) }
 }
 
-test('a database replaced by an older copy is noticed even if the log was merged and written since the last check', (t) => {
+test('a database replaced by an older copy is detected even if the log was merged and written since the last check', (t) => {
   const { file, aside, db, grow, cp, look } = start(t)
   db.pragma('wal_checkpoint(TRUNCATE)')
   cp(file, aside)

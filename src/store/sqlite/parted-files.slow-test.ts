@@ -87,7 +87,7 @@ const REPLACED = /waybill\.db was replaced by another file/
 const DEEDS: readonly Deed[] = [
   ...['', '-wal', '-shm', '.lock'].map(
     (end): Deed => ({
-      what: `${name(end)} moved, with a link in its place`,
+      what: `${name(end)} is moved, with a link in its place`,
       act: (place) => moveAndLink(fileOf(place, end), movedOf(place, end)),
       says: new RegExp(`${escaped(name(end))} was replaced by a symbolic link`),
       restart: new RegExp(`${escaped(name(end))} is a symbolic link`),
@@ -95,7 +95,7 @@ const DEEDS: readonly Deed[] = [
     }),
   ),
   {
-    what: 'the database moved to another directory, with a relative link to it',
+    what: 'the database is moved to another directory, with a relative link to it',
     act(place) {
       renameSync(fileOf(place), join(place.beside, 'real.db'))
       symlinkSync('../../beside/real.db', fileOf(place))
@@ -105,7 +105,7 @@ const DEEDS: readonly Deed[] = [
     undo: (place) => putBack(fileOf(place), join(place.beside, 'real.db')),
   },
   {
-    what: 'the database moved to another file system, with a link to it',
+    what: 'the database is moved to another file system, with a link to it',
     needs: 'elsewhere',
     act: (place) => moveAndLink(fileOf(place), join(place.elsewhere!, 'real.db')),
     says: /waybill\.db was replaced by a symbolic link/,
@@ -113,7 +113,7 @@ const DEEDS: readonly Deed[] = [
     undo: (place) => putBack(fileOf(place), join(place.elsewhere!, 'real.db')),
   },
   {
-    what: 'all files moved, with a link to each',
+    what: 'all files are moved, with a link to each',
     act(place) {
       for (const file of readdirSync(place.data))
         moveAndLink(join(place.data, file), join(place.beside, file))
@@ -125,19 +125,19 @@ const DEEDS: readonly Deed[] = [
     },
   },
   {
-    what: 'the database moved away',
+    what: 'the database is moved away',
     act: (place) => renameSync(fileOf(place), movedOf(place)),
     says: GONE,
     undo: (place) => renameSync(movedOf(place), fileOf(place)),
   },
   {
-    what: 'the database in capital letters',
+    what: 'the database is renamed in capital letters',
     act: (place) => renameSync(fileOf(place), join(place.data, 'WAYBILL.DB')),
     says: GONE,
     undo: (place) => renameSync(join(place.data, 'WAYBILL.DB'), fileOf(place)),
   },
   {
-    what: 'each file moved, with a hard link in its place',
+    what: 'each file is moved, with a hard link in its place',
     act(place) {
       for (const end of ['', '-wal', '-shm', '.lock']) {
         renameSync(fileOf(place, end), movedOf(place, end))
@@ -146,7 +146,7 @@ const DEEDS: readonly Deed[] = [
     },
   },
   {
-    what: 'a mount of each file over itself',
+    what: 'each file is mounted over itself',
     needs: 'mount',
     act(place) {
       for (const end of ['', '-wal', '-shm', '.lock']) bind(fileOf(place, end), fileOf(place, end))
@@ -156,7 +156,7 @@ const DEEDS: readonly Deed[] = [
     },
   },
   {
-    what: 'the database moved, and mounted over an empty file',
+    what: 'the database is moved, and mounted over an empty file',
     needs: 'mount',
     act(place) {
       renameSync(fileOf(place), movedOf(place))
@@ -169,7 +169,7 @@ const DEEDS: readonly Deed[] = [
     },
   },
   {
-    what: 'a mount of a copy over the database',
+    what: 'a copy is mounted over the database',
     needs: 'mount',
     act(place) {
       copyFileSync(fileOf(place), movedOf(place))
@@ -179,35 +179,35 @@ const DEEDS: readonly Deed[] = [
     undo: (place) => unbind(fileOf(place)),
   },
   {
-    what: 'a mount of the directory over itself',
+    what: 'the directory is mounted over itself',
     needs: 'mount',
     act: ({ data }) => bind(data, data),
     undo: ({ data }) => unbind(data),
   },
   {
-    what: 'a mount of another directory over the data directory',
+    what: 'another directory is mounted over the data directory',
     needs: 'mount',
     act: ({ data, beside }) => bind(beside, data),
     says: GONE,
     undo: ({ data }) => unbind(data),
   },
   {
-    what: 'a mount of another directory over the parent directory',
+    what: 'another directory is mounted over the parent directory',
     needs: 'mount',
     act: ({ parent, beside }) => bind(beside, parent),
     says: GONE,
     undo: ({ parent }) => unbind(parent),
   },
   {
-    what: 'the directory moved, with a link to it',
+    what: 'the directory is moved, with a link to it',
     act: ({ data, beside }) => moveAndLink(data, join(beside, 'moved')),
   },
   {
-    what: 'the parent directory moved, with a link to it',
+    what: 'the parent directory is moved, with a link to it',
     act: ({ parent, beside }) => moveAndLink(parent, join(beside, 'moved')),
   },
   {
-    what: 'the parent directory moved, and an empty data directory in a new parent',
+    what: 'the parent directory is moved, and a new parent contains an empty data directory',
     act({ parent, data, beside }) {
       renameSync(parent, join(beside, 'moved'))
       mkdirSync(data, { recursive: true })
@@ -461,7 +461,7 @@ for (const deed of DEEDS)
     })
 
 for (const end of ['SIGTERM', 'SIGKILL'] as const)
-  test(`a database that is a link is refused at the start after ${end}, with the reason (LIFE-04)`, async (t) => {
+  test(`a database that is a link is refused on startup after ${end}, with the reason (LIFE-04)`, async (t) => {
     const { place: at, config, provider } = await place(t)
     const first = await startLife(t, config)
     for (let n = 0; n < 20; n++) assert.equal(await chat(first.url!, `${n}`), 200)

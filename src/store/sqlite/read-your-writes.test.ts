@@ -95,7 +95,7 @@ test('while writes fail, reads return the stored rows without delay (LOG-11)', a
   rude.exec('ROLLBACK')
 })
 
-test('a read under load does not wait for calls that arrived after it', async (t) => {
+test('under load, a read does not wait for calls that arrive after the read', async (t) => {
   const gateway = await testGateway(t)
   let calling = true
   const loops = Array.from({ length: 16 }, async () => {

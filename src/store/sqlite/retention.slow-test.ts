@@ -126,7 +126,7 @@ async function settled(store: Store): Promise<void> {
   }
 }
 
-test('at most the allowed number of rows is stored, and deleted rows leave nothing behind (LIFE-03, LOG-10)', async (t) => {
+test('no more rows than allowed are stored, and deleted rows leave nothing behind (LIFE-03, LOG-10)', async (t) => {
   const data = temporaryDirectory(t)
   const store = await openStore(options(data, { retention: { rows: 300, days: 30, bytes: 1024 * MIB } }))
   const begin = Date.now() - 10 * 3_600_000
@@ -207,7 +207,7 @@ test('after the clock jumps ahead on a running gateway, nothing is deleted for a
   await after(1, 0, 'it stays there')
 })
 
-test('a gateway that starts with a clock a year ahead deletes no calls (LIFE-03)', async (t) => {
+test('a gateway that starts with its clock a year ahead deletes no calls (LIFE-03)', async (t) => {
   let time = Date.now()
   const first = await testGateway(t, { options: { now: () => time } })
   for (let call = 0; call < 3; call++) await first.chat(ask('auto'))
@@ -294,7 +294,7 @@ test('a smaller cap shrinks the file, and calls do not wait for it (LIFE-03)', a
   checkReferences(openAtRest(t, data))
 })
 
-test('continuous reads do not let the write-ahead log grow without end (LIFE-03)', async (t) => {
+test('continuous reads do not make the write-ahead log grow without limit (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   const store = await openStore(options(data, { retention: { rows: 1_000_000, days: 30, bytes: 4 * MIB } }))
   const begin = Date.now() - 3_600_000

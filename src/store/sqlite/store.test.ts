@@ -96,7 +96,7 @@ test('no file of the data directory contains a prompt, an answer or a key (KEEP-
   assert.equal(statSync(databaseFile(gateway.data)).mode & 0o777, 0o600)
 })
 
-test('a second gateway on the same data directory is refused in one line (LIFE-05)', async (t) => {
+test('a second gateway on the same data directory is refused with a one-line error (LIFE-05)', async (t) => {
   const gateway = await testGateway(t)
   await assert.rejects(openStore(options(gateway.data)), (error: Error) => {
     assert.ok(error instanceof StoreError)
@@ -145,7 +145,7 @@ test('at the next start, calls that a killed process left open become interrupte
   )
 })
 
-test('openings of one turn are written together; ends follow in order, with one batch in flight at a time (LOG-04)', async () => {
+test('call openings from the same event-loop turn are written together; call ends follow in order, one batch at a time (LOG-04)', async () => {
   const batches: string[][] = []
   let inFlight = 0
   const queue = new WriteQueue(async (batch) => {
@@ -175,7 +175,7 @@ test('openings of one turn are written together; ends follow in order, with one 
   assert.deepEqual(batches.at(-1), ['f'])
 })
 
-test('ends of calls are written in small batches, so that a new call waits for only a few of them', async () => {
+test('the ends of calls are written in small batches, so that a new call waits for only a few ends', async () => {
   const batches: string[][] = []
   const queue = new WriteQueue(async (batch) => {
     batches.push(batch.map((write) => (write as { id: string }).id))
@@ -281,7 +281,7 @@ test('a slow batch does not delay calls that the main thread can record (LIFE-04
   assert.equal(queue.failure, null)
 })
 
-test('the ids of an answer are written with the next batch if the client waits for them, otherwise with other writes', async () => {
+test('an answer’s ids are written with the next batch if the client waits for them, and otherwise with other writes', async () => {
   const batches: string[][] = []
   const queue = new WriteQueue(async (batch) => {
     batches.push(batch.map(({ kind }) => kind))

@@ -193,7 +193,7 @@ for (const durability of ['process', 'full'] as const)
 /** With this durability, every opening goes through the writer thread. */
 const BY_THE_WRITER = 'durability: full'
 
-test('a call is refused if its writer dies while it opens, and its record says so (LOG-01, LOG-07)', async (t) => {
+test('if the writer dies while a call opens, the call is refused, and recorded as failed (LOG-01, LOG-07)', async (t) => {
   const gateway = await mortal(t, { config: `${AUTO}\n${BY_THE_WRITER}` })
   gateway.endOver('writer', 1)
   const { status, json } = await gateway.chat(ask('auto'))
@@ -208,7 +208,7 @@ test('a call is refused if its writer dies while it opens, and its record says s
   await atRest(t, gateway)
 })
 
-test('an attempt that was refused because the writer died does not count as made (LOG-02, LOG-05)', async (t) => {
+test('an attempt that was refused because the writer died does not count as an attempt (LOG-02, LOG-05)', async (t) => {
   const gateway = await mortal(t, {
     config: `${TWO_TARGETS}\n${BY_THE_WRITER}`,
     providers: { alpha: fail(500), beta: answer() },
@@ -241,7 +241,7 @@ async function atRest(t: TestContext, { gateway, data }: TestGateway): Promise<v
   checkRollUps(db)
 }
 
-test('a thread that dies while the store opens prevents the start, and no message claims a restart (LIFE-04)', async (t) => {
+test('if a thread dies while the store opens, the gateway does not start, and no message claims a restart (LIFE-04)', async (t) => {
   const directory = temporaryDirectory(t)
   const deaths: string[] = []
   const end = (worker: Worker) => void worker.terminate()

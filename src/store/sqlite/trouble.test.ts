@@ -90,7 +90,7 @@ function damage(file: string): void {
   closeSync(handle)
 }
 
-test('a damaged database is refused at the start and left unchanged (LIFE-04)', async (t) => {
+test('a damaged database is refused on startup and left unchanged (LIFE-04)', async (t) => {
   const data = await used(t)
   const file = databaseFile(data)
   const whole = readFileSync(file)
@@ -108,7 +108,7 @@ test('a damaged database is refused at the start and left unchanged (LIFE-04)', 
   await (await openStore(options(data))).close()
 })
 
-test('damage found while running makes every read an error and stops all writes (LIFE-04, LOG-11)', async (t) => {
+test('damage detected while the gateway runs makes every read fail and stops all writes (LIFE-04, LOG-11)', async (t) => {
   const data = await used(t)
   const gateway = await testGateway(t, { data })
   damage(databaseFile(data))
