@@ -13,7 +13,7 @@ test('every sub-name of an npm script has a program', () => {
       assert.ok(existsSync(join(import.meta.dirname, program.split(' ')[0]!)), program)
 })
 
-test('an unknown sub-name causes one line with the existing names, and exit code 2', () => {
+test('an unknown sub-name prints one line with the existing names, and ends with exit code 2', () => {
   const { status, stderr } = spawnSync(process.execPath, [script, 'selftest', 'kill-matrix'], {
     encoding: 'utf8',
   })

@@ -5,12 +5,12 @@ import { USAGES, usdOf } from './cost.ts'
 
 const rows = Object.values(USAGES).flat()
 
-test('the table has at least 40 usages with unique names', () => {
+test('the cost table has at least 40 usages, each with a unique name', () => {
   assert.ok(rows.length >= 40, `${rows.length} rows`)
   assert.equal(new Set(rows.map(({ row }) => row)).size, rows.length)
 })
 
-test('a row bills each reported token exactly once', () => {
+test('each row of the cost table bills every reported token exactly once', () => {
   for (const { row, usage, bill } of rows) {
     if (!bill) continue
     const {
@@ -44,7 +44,7 @@ const PRICE = {
 }
 const named = (name: string) => rows.find(({ row }) => row === name)!
 
-test('a cost is the sum of the billed tokens times the factors, or null if a price is missing', () => {
+test('the cost is the sum of the billed tokens multiplied by their factors, or null if a price is missing', () => {
   for (const [name, usd] of [
     ['plain', 0.007],
     ['tier flex', 0.015],

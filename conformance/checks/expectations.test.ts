@@ -124,7 +124,7 @@ const CASES: readonly Case[] = [
 ]
 
 for (const [what, expected, good, bad, says] of CASES)
-  test(`an expectation of ${what} accepts good evidence and rejects bad evidence`, () => {
+  test(`an expectation about ${what} accepts good evidence and rejects bad evidence`, () => {
     const found = (of: Evidence) =>
       meets({ finding: 'it', ...expected }, of.exchanges[0]!, {
         evidence: of,
@@ -137,7 +137,7 @@ for (const [what, expected, good, bad, says] of CASES)
     assert.match(found(bad).actual!, says)
   })
 
-test('a comparison fails if the provider sent nothing', () => {
+test('a comparison with the provider’s answer fails if the provider sent nothing', () => {
   const of = seen({ body: '{}' }, sent('{}'))
   for (const same of ['answer', 'content', 'tools', 'end', 'usage'] as const) {
     const judging = { evidence: of, all: new Map(), target, waybill: false }
@@ -145,7 +145,7 @@ test('a comparison fails if the provider sent nothing', () => {
   }
 })
 
-test('an answer that has not ended is in doubt, not wrong', () => {
+test('an answer that has not ended yet counts as doubtful, not as wrong', () => {
   const of = seen(
     { end: 'timed_out', error: 'no end within 15000 ms', body: CUT },
     sent(WHOLE.replace('"x"', '"x and more"')),

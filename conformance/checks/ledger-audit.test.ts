@@ -71,7 +71,7 @@ const EMPTY: Partial<LedgerEntry> = { nonce: null, body: { model: 'gpt-5-mini' }
 
 const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
   [
-    'a call to a judging model before each call of a client',
+    'a call to a judging model before each client call',
     [evidence([exchange()], [entry({ nonce: null, model: 'gpt-secret', body: {} }), entry()])],
     /belong to no call of the suite.*: expected none, seen 1: @\d+ openai\/gpt-secret during ROUTE-01/,
   ],
@@ -87,7 +87,7 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
     /sent again/,
   ],
   [
-    'a hedged call, of two requests at the same time, with the slower one given up',
+    'two simultaneous requests for one call, the slower of them cancelled',
     [evidence([exchange()], [entry(), entry({ peer_left_at: 1_070 }, { status: null, complete: false })])],
     /sent again/,
   ],
@@ -98,13 +98,13 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
     withTimeOuts,
   ],
   [
-    'a call that is sent again after the client had its answer',
+    'a call that is sent again after the client received its answer',
     [evidence([exchange({ head_at: 1_100 })], [entry(), entry({ at: 3_100 })])],
     /sent again/,
     withTimeOuts,
   ],
   [
-    'a call of the gateway itself that fails',
+    'a failed call that the gateway makes for itself',
     [evidence([], [failed(500, { nonce: null, body: {} })])],
     /belong to no call.*seen 1\b/,
   ],
@@ -140,7 +140,7 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
     /was refused with 400, and the same request was sent again/,
   ],
   [
-    'background traffic that looks different than declared',
+    'background traffic that looks different from the declared traffic',
     [evidence([], [entry({ nonce: null, body: { ...PROBE, max_tokens: 500 } })])],
     /belong to no call.*seen 1\b/,
     withBackground,
@@ -167,7 +167,7 @@ for (const [what, all, says, of] of HIDDEN)
 const SOUND: [what: string, all: Evidence[], of?: Target][] = [
   ['one inference for one call', [evidence([exchange()], [entry()])]],
   [
-    'a call to the next provider after one was too slow and was given up',
+    'a call to the next provider after a slow provider was abandoned',
     [evidence([exchange()], [entry({ peer_left_at: 1_100 }, { status: null, complete: false }), entry()])],
   ],
   [

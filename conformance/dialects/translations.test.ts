@@ -44,7 +44,7 @@ const found = (dialect: DialectName, body: string): string[] =>
     all.length > 0 ? [question] : [],
   )
 
-test('repeated parts of an answer may be spelled differently but must mean the same (DIAL-12)', () => {
+test('parts that repeat in an answer may be written differently but must have the same meaning (DIAL-12)', () => {
   assert.deepEqual(found('responses', calling(TOLD)), [])
   assert.deepEqual(found('responses', calling('{"at":"1.0"}')), [], 'arguments are JSON')
   assert.deepEqual(found('responses', calling('{"at":1}')), ['texts'])
@@ -56,7 +56,7 @@ test('repeated parts of an answer may be spelled differently but must mean the s
   assert.deepEqual(found('responses', keepalive + calling(TOLD)), [])
 })
 
-test('the reasoning of a response may arrive in one piece (DIAL-12)', () => {
+test('the reasoning in a response may arrive in one piece (DIAL-12)', () => {
   const item = { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'so' }] }
   const body = sse(
     { type: 'response.output_item.added', output_index: 0, item: { ...item, summary: [] } },
@@ -66,7 +66,7 @@ test('the reasoning of a response may arrive in one piece (DIAL-12)', () => {
   assert.deepEqual(found('responses', body), [])
 })
 
-test('events in Messages streams need names, and unknown events may have any content (DIAL-12)', () => {
+test('events in Messages streams must have names, and unknown events may have any content (DIAL-12)', () => {
   const body = sse(
     { type: 'message_start', message: { id: 'msg_1', content: [] } },
     { type: 'ping' },
@@ -83,7 +83,7 @@ test('events in Messages streams need names, and unknown events may have any con
   assert.deepEqual(found('messages', body.replace('"index":0,"delta"', '"index":2,"delta"')), ['places'])
 })
 
-test('a later part of a call may repeat its id and name, but not change them (DIAL-12)', () => {
+test('a later delta of a tool call may repeat the call’s id and name, but must not change them (DIAL-12)', () => {
   const part = (call: Json) =>
     `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { tool_calls: [call] } }] })}\n\n`
   const first = part({ index: 0, id: 'call_1', function: { name: 'look', arguments: '{' } })
@@ -95,7 +95,7 @@ test('a later part of a call may repeat its id and name, but not change them (DI
   assert.deepEqual(found('chat', first + part({ function: { arguments: '}' } })), ['places'])
 })
 
-test('a translated answer may lack only reasoning, which is optional in every dialect (DIAL-11)', () => {
+test('a translated answer may leave out only the reasoning, which every dialect treats as optional (DIAL-11)', () => {
   const usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 }
   const said = { content: 'plain', reasoning: 'hm' }
   const chat = JSON.stringify({ choices: [{ index: 0, message: said, finish_reason: 'stop' }], usage })
@@ -142,7 +142,7 @@ const isMet = (what: string, body: Json, over: Json = {}, waybill = false): bool
   return JUDGE.judge({ evidence: made, all: new Map(), target, waybill }).every(({ ok }) => ok)
 }
 
-test('an option of a request may have any legal form, but must arrive (DIAL-13)', () => {
+test('a request option may be forwarded in any valid form, but must reach the provider (DIAL-13)', () => {
   const [first, second] = ['You know the roads, and answer in one sentence.', 'Name no tolls.']
   const both = `${first}\n${second}`
   assert.ok(isMet('instructions', { messages: [{ role: 'system', content: both }] }))
@@ -166,14 +166,14 @@ test('an option of a request may have any legal form, but must arrive (DIAL-13)'
   assert.ok(isMet('one tool must be called', { tool_choice: forced }))
 })
 
-test('a gateway that cannot pass on an option may report this before its answer or with it (DIAL-13)', () => {
+test('a gateway that cannot forward an option may report this before or with its answer (DIAL-13)', () => {
   assert.ok(isMet('limit', {}, { status: 400 }))
   assert.ok(!isMet('limit', {}, { status: 400 }, true), 'Waybill carries it')
   assert.ok(isMet('limit', {}, { headers: { 'x-gateway-lossy': 'max_tokens' } }))
   assert.ok(!isMet('limit', {}, { headers: {} }))
 })
 
-test('tool results are found by the ids of their calls in each dialect (DIAL-13)', () => {
+test('in each dialect, tool results are matched to their calls by id (DIAL-13)', () => {
   const bodies = {
     chat: {
       messages: [

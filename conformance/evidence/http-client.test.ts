@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendRequest } from './http-client.ts'
 
-test('a request that is paused before the start of its answer reads nothing of the answer', async (t) => {
+test('a request that is paused before its answer starts reads no part of the answer', async (t) => {
   const { promise: asked, resolve: arrived } = Promise.withResolvers<() => void>()
   const server = createServer((_, response) => arrived(() => response.end('x'.repeat(1_000))))
   server.listen(0, '127.0.0.1')

@@ -39,7 +39,7 @@ test('an integer beyond 2^53 keeps its digits, and a byte order mark is skipped'
   assert.deepEqual(jsonOf('\ufeff{"id":9007199254740993,"n":17}'), { id: '9007199254740993', n: 17 })
 })
 
-test('the three date formats of HTTP denote the same time, and Retry-After may use any of them', () => {
+test('the three HTTP date formats can denote the same time, and Retry-After may use any of them', () => {
   const moment = Date.UTC(1994, 10, 6, 8, 49, 37)
   const year = Date.UTC(2026, 10, 6, 8, 49, 37)
   assert.equal(momentIn('Sun, 06 Nov 1994 08:49:37 GMT'), moment)
@@ -60,7 +60,7 @@ test('the three date formats of HTTP denote the same time, and Retry-After may u
   for (const value of ['1', 'soon', '', 'Fri Nov  6 08:49:31 2026']) assert.ok(!says(value), value)
 })
 
-test('an amount may have commas, a leading point, a unit or a currency; a duration is read as ms', () => {
+test('an amount may have commas, a leading point, a unit or a currency, and a duration is read in milliseconds', () => {
   const amounts = {
     '1,024': 1_024,
     '.5': 0.5,
@@ -74,7 +74,7 @@ test('an amount may have commas, a leading point, a unit or a currency; a durati
   for (const text of ['1,02', 'none', '', '1 2']) assert.equal(amountIn(text), Number.NaN, text)
 })
 
-test('a UUID equals its form in capitals or without hyphens, but other ids do not', () => {
+test('UUIDs are equal with or without capitals and hyphens, but other ids must match exactly', () => {
   const id = '01a20710-4427-75a5-823f-c4212ea511ea'
   for (const other of [id.toUpperCase(), id.replaceAll('-', ''), `{${id}}`])
     assert.ok(isSameId(id, other), other)
@@ -82,7 +82,7 @@ test('a UUID equals its form in capitals or without hyphens, but other ids do no
   assert.ok(!isSameId('abc', 'ABC'))
 })
 
-test('endlessly nested brackets and endless events are not read', () => {
+test('JSON with extremely deep nesting is not parsed, and a stream with too many events is not read to its end', () => {
   const deep = 200_000
   assert.equal(jsonOf('['.repeat(deep) + ']'.repeat(deep)), undefined)
   assert.ok(jsonOf(`{"text":${JSON.stringify('['.repeat(deep))}}`))

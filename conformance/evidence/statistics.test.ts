@@ -12,7 +12,7 @@ test('the tail of a binomial distribution is the sum of its terms', () => {
   assert.deepEqual([atLeast(4, 3, 0.5), atLeast(1, 3, 0), atLeast(3, 3, 1)], [0, 0, 1])
 })
 
-test('a share near the expected share is plausible, a distant share is not, and a share of 0 or 1 allows no deviation (ROUTE-10)', () => {
+test('an observed share is plausible only near the expected share, and an expected share of 0 or 1 allows no deviation (ROUTE-10)', () => {
   assert.ok(isPlausible(24, 240, 0.1))
   assert.ok(isPlausible(40, 240, 0.1))
   assert.ok(!isPlausible(60, 240, 0.1))
@@ -21,7 +21,7 @@ test('a share near the expected share is plausible, a distant share is not, and 
   assert.ok(!isPlausible(239, 240, 1))
 })
 
-test('background calls are distinguished from caused calls, or the check says that it cannot distinguish them (PURE-01)', () => {
+test('calls that reads caused are distinguished from background calls only if the counts allow it (PURE-01)', () => {
   assert.ok(!isToldApart(0, 0))
   assert.ok(isToldApart(1, 0))
   assert.ok(!isToldApart(3, 2))

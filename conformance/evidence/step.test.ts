@@ -18,13 +18,13 @@ const exchange = (n: number, path: string, status: number, location?: string) =>
 
 const numbers = (...exchanges: Exchange[]) => read.in({ exchanges }).map(({ n }) => n)
 
-test('a judge sees the answer of a redirect’s destination instead of the redirect that was followed', () => {
+test('after following a redirect, a judge sees the answer from its destination instead of the redirect itself', () => {
   const there = exchange(2, '/v1/models/', 200)
   assert.deepEqual(numbers(exchange(1, '/v1/models', 307, '/v1/models/'), there), [2])
   assert.deepEqual(numbers(exchange(1, '/v1/models', 301, 'http://127.0.0.1:80/v1/models/'), there), [2])
 })
 
-test('a redirect that was not followed is judged like other answers (SUITE-02)', () => {
+test('a redirect that was not followed is judged like any other answer (SUITE-02)', () => {
   assert.deepEqual(numbers(exchange(1, '/v1/chat/completions', 307, '/elsewhere')), [1])
   assert.deepEqual(numbers(exchange(1, '/a', 307, '/b'), exchange(2, '/b', 307, '/c')), [2])
 })

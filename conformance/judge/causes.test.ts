@@ -55,7 +55,7 @@ const all = new Map(
 )
 const results = judge(run, all, readRequirements())
 
-test('a common cause of four failures is one sentence with the number of failures', () => {
+test('four failures with a common cause are reported in one sentence that states their number', () => {
   assert.deepEqual(
     results.causes.map(({ verdicts }) => verdicts),
     [STREAMS],
@@ -79,7 +79,7 @@ test('a failed finding names the status of its call exactly once', () => {
       if (!ok) assert.equal(actual.match(/#\d was answered with 500 /g)?.length, 1, `${id}: ${actual}`)
 })
 
-test('fewer than three failures of a kind, or expected failures, have no common cause', () => {
+test('no common cause is reported for expected failures, or for fewer than three similar failures', () => {
   const two = judge(run, new Map([...all].slice(0, 2)), readRequirements())
   assert.deepEqual(two.causes, [])
   const meant = new Map(
@@ -109,7 +109,7 @@ test('failures that concern the whole run are shown with their exchanges', () =>
   for (const anchor of anchors) assert.ok(page.includes(`id="${anchor}"`), anchor)
 })
 
-test('a refused wrong key, which checks send on purpose, does not count as the cause of other failures', () => {
+test('if a check sends a wrong key on purpose, the refusal does not count as the cause of other failures', () => {
   const refused = (check: string): Evidence =>
     evidence(
       [

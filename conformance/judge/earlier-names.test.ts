@@ -21,7 +21,7 @@ test('a run stored by an earlier version is read with the current names', () => 
   })
 })
 
-test('a renamed finding is found by its earlier name', () => {
+test('a renamed finding can be looked up by its earlier name', () => {
   assert.equal(currentId('PURE-08/calls-reach-the-witness'), 'PURE-08/calls-reach-the-mock')
   assert.equal(currentId('KEEP-01'), 'KEEP-01')
 })

@@ -69,7 +69,7 @@ after(() => rmSync(root, { recursive: true, force: true }))
 
 const read = (...path: string[]): string => readFileSync(join(root, ...path), 'utf8')
 
-test('the reference passes the requested checks, but the result with --only is partial, never conformant (SUITE-02)', () => {
+test('with --only, the reference passes the requested checks, but the result is partial, never conformant (SUITE-02)', () => {
   const outcomes = passed.results.verdicts.filter(({ id }) => ONLY.includes(id))
   assert.deepEqual(
     outcomes.filter(({ outcome }) => outcome !== 'pass'),
@@ -80,7 +80,7 @@ test('the reference passes the requested checks, but the result with --only is p
   assert.equal(passed.results.counts.disabled, passed.results.verdicts.length - ONLY.length)
 })
 
-test('every inference at the mock belongs to a check or to the first call (SUITE-01)', () => {
+test('every inference that reaches the mock belongs to a check or is the first call of the preflight (SUITE-01)', () => {
   const { total, accounted } = passed.results.inferences
   assert.ok(total > 20)
   assert.equal(accounted, total)
@@ -222,7 +222,7 @@ test('a duplicate request id is detected even if the log has no endpoint for a s
   assert.equal(outcome(), false)
 })
 
-test('files of an earlier run in the same directory do not count as evidence (SUITE-03)', (t) => {
+test('files from an earlier run in the same directory do not count as evidence (SUITE-03)', (t) => {
   const { outcome } = tampered(t, 'CAT-01', (evidence) => Object.assign(evidence, { started_at: 0 }))
   assert.equal(outcome, 'harness-error')
 })
@@ -244,7 +244,7 @@ async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'exercise
   return carryOut({ ...own, id: 'OWN-01', judge: () => [] }, session)
 }
 
-test('a target that blocks an exercise is untestable, and the exercise makes no more calls', async (t) => {
+test('if a target blocks an exercise, the target is untestable and the exercise makes no more calls', async (t) => {
   let asked = 0
   const { untestable, harness_error, exchanges } = await carriedOut(t, {
     timeout: 50,
@@ -260,7 +260,7 @@ test('a target that blocks an exercise is untestable, and the exercise makes no 
   assert.deepEqual([harness_error, exchanges, asked], [null, [], 1])
 })
 
-test('waits required by the target file do not count as the target’s time (SUITE-02)', async (t) => {
+test('waits that the target file requires do not count towards the target’s time (SUITE-02)', async (t) => {
   const log = { ...reference.observability.log!, lag_ms: 400 }
   const { state: _, ...fields } = log.fields
   const more = {
@@ -280,7 +280,7 @@ test('waits required by the target file do not count as the target’s time (SUI
   assert.deepEqual([untestable, harness_error, exchanges.length], [null, null, 5])
 })
 
-test('judge reports a directory without a run with a one-line error', (t) => {
+test('for a directory without a run, judge prints a one-line error', (t) => {
   const empty = mkdtempSync(join(root, 'empty-'))
   t.after(() => rmSync(empty, { recursive: true }))
   assert.throws(() => rejudge(empty), EvidenceError)
@@ -299,7 +299,7 @@ test('an untestable check counts as failed, and a skipped check never counts as 
   assert.equal(failed.results.conclusion, 'not conformant')
 })
 
-test('a check with an open question is untestable, unless another finding fails (SUITE-02)', (t) => {
+test('a check with a doubtful finding is untestable, unless another finding has failed (SUITE-02)', (t) => {
   const called = ({ exchanges }: Evidence, stream: boolean) =>
     exchanges.find(({ details }) => details.stream === stream)!
   const stays = (evidence: Evidence) => {
@@ -316,7 +316,7 @@ test('a check with an open question is untestable, unless another finding fails 
   assert.equal(both.outcome, 'fail')
 })
 
-test('if the gateway dies during a check, the check fails if one of its findings had failed before, and is untestable otherwise (SUITE-02)', (t) => {
+test('if the gateway dies during a check, the check is untestable, unless one of its findings had already failed (SUITE-02)', (t) => {
   const gone = (evidence: Evidence) => Object.assign(evidence.facts, { gone: 'it ended.' })
   const { outcome, reason } = tampered(t, 'KEEP-01', gone)
   assert.deepEqual([outcome, reason], ['untestable', 'it did not survive the check: it ended.'])
@@ -414,7 +414,7 @@ test('junit.xml reports a failure of the suite itself as an error, never as a pa
   assert.match(xml, /<testcase [^>]* name="CAT-01[^>]*>\s*<error message="it fell over"/)
 })
 
-test('the page says which side ended a connection, even if the mock did it for a check (FLOW-06)', () => {
+test('the page says which side ended a connection, even if the mock ended it for a check (FLOW-06)', () => {
   const page = read('good', 'index.html')
   assert.match(page, /not to the end; the mock cut the connection, as the check told it to/)
   assert.doesNotMatch(page, /the gateway closed the connection/)
@@ -429,7 +429,7 @@ test('no report contains a hostile name as markup', () => {
   assert.ok(!read('bad', 'junit.xml').includes('<script'))
 })
 
-test('no file of a run contains a secret (KEEP-01)', () => {
+test('no file that a run writes contains a secret (KEEP-01)', () => {
   const names = ['run.json', 'results.json', 'junit.xml', 'index.html', 'summary.md', 'badge.json']
   for (const directory of ['good', 'bad'])
     for (const name of [

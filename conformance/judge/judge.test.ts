@@ -28,14 +28,14 @@ function verdict(suite: string) {
   )!
 }
 
-test('a check that became stricter does not judge the evidence of an earlier suite (SUITE-03)', () => {
+test('a check that has become stricter does not judge evidence from an earlier suite (SUITE-03)', () => {
   assert.equal(verdict('4.0').outcome, 'warn')
   const { outcome, reason } = verdict('3.2')
   assert.equal(outcome, 'not-applicable')
   assert.equal(reason, 'not asked in this evidence: suite 3.2 made it, and the check is of suite 4.0')
 })
 
-test('an advisory part of a MUST causes a warning, but a failure for Waybill (FAIL-04)', () => {
+test('breaking an advisory part of a MUST causes a warning in the core profile and a failure in Waybill’s (FAIL-04)', () => {
   const busy = exchange({
     step: 'the provider is busy',
     status: 429,

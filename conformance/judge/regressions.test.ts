@@ -135,7 +135,7 @@ interface Case {
 const WRONG: readonly Case[] = [
   {
     id: 'FLOW-01',
-    what: 'a large number in the arguments of a tool call loses its last digits',
+    what: 'a large number in tool-call arguments loses its last digits',
     seen: streamed(
       sse(tool({ id: 'call_1' }, '{"a": 9007199254740992}'), delta({}, 'tool_calls')),
       sse(tool({ id: 'call_1' }, '{"a":9007199254740993}'), delta({}, 'tool_calls')),
@@ -143,7 +143,7 @@ const WRONG: readonly Case[] = [
   },
   {
     id: 'FLOW-01',
-    what: 'spaces inside a text in arguments are lost',
+    what: 'a text in tool-call arguments loses its spaces',
     seen: streamed(
       sse(tool({ id: 'call_1' }, '{"a":"NewYork"}'), delta({}, 'tool_calls')),
       sse(tool({ id: 'call_1' }, '{"a":"New York"}'), delta({}, 'tool_calls')),
@@ -167,7 +167,7 @@ const WRONG: readonly Case[] = [
   },
   {
     id: 'FLOW-01',
-    what: 'a stream says `message` where clients read `delta`',
+    what: 'a stream has `message` where clients read `delta`',
     seen: streamed(
       sse({ choices: [{ index: 0, message: { content: 'x' }, finish_reason: null }] }, END),
       sse(delta({ content: 'x' }), END),
@@ -191,15 +191,19 @@ const WRONG: readonly Case[] = [
   },
   {
     id: 'FLOW-01',
-    what: 'a stream has the content type of JSON',
+    what: 'a stream has the content type application/json',
     seen: streamed(sse(delta({ content: 'x' }), END), sse(delta({ content: 'x' }), END), {
       headers: { 'content-type': 'application/json' },
     }),
   },
-  { id: 'FLOW-05', what: 'the stream was closed seconds before the client left', seen: left(2_000) },
+  {
+    id: 'FLOW-05',
+    what: 'the provider’s stream was closed seconds before the client left',
+    seen: left(2_000),
+  },
   {
     id: 'KEEP-01',
-    what: 'the answer itself contains the key from a query',
+    what: 'an answer contains the key that was sent in the query',
     seen: evidence(
       [
         exchange({
@@ -221,7 +225,7 @@ const RIGHT: readonly Case[] = [
   },
   {
     id: 'FLOW-07',
-    what: 'lines end with CR alone, the last one too',
+    what: 'all lines, including the last, end with CR alone',
     seen: streamed(
       sse(delta({ content: 'x' }), END).replaceAll('\n', '\r'),
       sse(delta({ content: 'x' }), END),
@@ -229,12 +233,12 @@ const RIGHT: readonly Case[] = [
   },
   {
     id: 'FLOW-01',
-    what: 'the arguments of a tool call contain spaces',
+    what: 'tool-call arguments contain additional white space',
     seen: streamed(sse(tool({ id: 'call_1' }, '{\n "a": 1\n}'), delta({}, 'tool_calls')), TOOL_ONCE),
   },
   {
     id: 'CAT-03',
-    what: 'members and lists of an entry have another order after a call',
+    what: 'the members and lists in a catalog entry have another order after a call',
     seen: evidence(
       [
         ...[1, 2, 3].map((n) => catalog(n, { price: { in: 1, out: 2 }, can: ['chat', 'see'] })),
@@ -248,7 +252,7 @@ const RIGHT: readonly Case[] = [
   ),
   {
     id: 'USE-01',
-    what: 'details that the provider did not report are 0',
+    what: 'token details that the provider did not report are 0',
     seen: evidence(
       [exchange({ body: usage({ prompt_tokens_details: { cached_tokens: 0 } }) })],
       [entry({}, { body: usage({}) })],
@@ -256,7 +260,7 @@ const RIGHT: readonly Case[] = [
   },
   {
     id: 'FLOW-08',
-    what: 'each delta of a tool call has its id and its name',
+    what: 'each delta of a tool call repeats the call’s id and name',
     seen: streamed(
       sse(tool({ id: 'call_1' }, '{"a"'), tool({ id: 'call_1' }, ':1}'), delta({}, 'tool_calls')),
       TOOL_ONCE,
@@ -264,23 +268,23 @@ const RIGHT: readonly Case[] = [
   },
   {
     id: 'LOG-02',
-    what: 'the latency is a decimal in quotes',
+    what: 'the recorded latency is a decimal in quotes',
     seen: recorded('call', record({ ms: '12.5' })),
   },
-  { id: 'TELL-03', what: 'the id on record is a number', seen: recorded('call', record()) },
+  { id: 'TELL-03', what: 'the recorded id is a number', seen: recorded('call', record()) },
   {
     id: 'LOG-04',
-    what: 'a read begins within the lag and ends after it',
+    what: 'a read of the record begins within the declared lag and ends after it',
     seen: recorded('call', record(), { at: 2_100, end_at: 3_900 }),
   },
   {
     id: 'CAT-01',
-    what: 'an id is listed twice, because two providers have it',
+    what: 'the catalog lists an id twice because two providers have it',
     seen: evidence([catalog(1, { owned_by: 'a' }, { owned_by: 'b' })], []),
   },
   {
     id: 'CAT-03',
-    what: 'entries hold a clock',
+    what: 'catalog entries contain a time that changes with each read',
     seen: evidence(
       [1, 2, 3, 4, 5].map((n) => catalog(n, { last_checked: 1_000 + n })),
       [],
@@ -288,7 +292,7 @@ const RIGHT: readonly Case[] = [
   },
   {
     id: 'KEEP-01',
-    what: 'a redirect repeats the query of the request',
+    what: 'a redirect repeats the request’s query',
     seen: evidence(
       [
         exchange({
@@ -305,7 +309,7 @@ const RIGHT: readonly Case[] = [
   },
   {
     id: 'ROUTE-07',
-    what: 'the second deployment of a model answers',
+    what: 'a model’s second deployment answers',
     seen: evidence(
       [exchange({ step: 'the first target fails', details: { status: 500, stream: false } }, REQUEST)],
       [entry({}, { status: 500 }), entry({ credential: 'match', path: '/v2/chat/completions' })],

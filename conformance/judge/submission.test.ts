@@ -16,7 +16,7 @@ const folders = globSync(`*/*/${SUBMISSION}`, { cwd: root }).map((file) => join(
 const today = new Date().toISOString().slice(0, 10)
 
 for (const folder of folders)
-  test(`the evidence confirms the claimed verdicts of ${folder.slice(root.length + 1)} (SUITE-03)`, () => {
+  test(`the evidence confirms the verdicts that ${folder.slice(root.length + 1)} claims (SUITE-03)`, () => {
     assert.ok(readAbout(folder).reproduce.length > 0)
     assert.deepEqual(problemsOf(folder, rejudge(folder).results, today), [])
   })
@@ -43,7 +43,7 @@ const edit = (file: string, from: RegExp | string, to: string) => {
   writeFileSync(file, next)
 }
 
-test("a submission with a verdict that its evidence does not confirm is refused, with the requirement's id (SUITE-03)", async (t) => {
+test("a submission is refused if its evidence does not confirm a verdict, and the error names the requirement's id (SUITE-03)", async (t) => {
   const folder = changed(t, (copy) =>
     edit(join(copy, 'results.json'), /"outcome": "fail"/, '"outcome": "pass"'),
   )
@@ -52,7 +52,7 @@ test("a submission with a verdict that its evidence does not confirm is refused,
   assert.equal(code, 2)
 })
 
-test('a submission may lack the verdict of a later requirement, even if its evidence allows a verdict', (t) => {
+test('a submission may lack a verdict for a requirement that was added later, even if its evidence allows one', (t) => {
   const folder = changed(t, () => {}, '5.0/dasllama')
   const { results } = rejudge(folder)
   const later = results.verdicts.find(({ id }) => id === 'SRV-14')!
@@ -60,7 +60,7 @@ test('a submission may lack the verdict of a later requirement, even if its evid
   assert.deepEqual(problemsOf(folder, results, today), [])
 })
 
-test('a submission without the evidence of a check is refused', (t) => {
+test('a submission without evidence for one of its checks is refused', (t) => {
   const folder = changed(t, (copy) => {
     const file = join(copy, EVIDENCE)
     const lines = gunzipSync(readFileSync(file)).toString('utf8').trim().split('\n')
@@ -73,7 +73,7 @@ test('a submission without the evidence of a check is refused', (t) => {
   )
 })
 
-test('a submission is refused if its folder belongs to another set, or if an exception has expired or is stale', (t) => {
+test('a submission is refused if its run and folder belong to different sets, or if an exception has expired or is stale', (t) => {
   const folder = changed(t, (copy) => {
     edit(join(copy, 'run.json'), /"set": "5.0"/, '"set": "4.0"')
     const entries = ['PURE-01', 'FLOW-01'].map(
@@ -89,7 +89,7 @@ test('a submission is refused if its folder belongs to another set, or if an exc
   assert.match(problems, /the exception for PURE-01 ended on 2020-01-01/)
 })
 
-test('a submission is refused if its run used --only, if it is from another version, or without submission.yaml (SUITE-03)', async (t) => {
+test('a submission is refused if it lacks submission.yaml, or if its run used --only or another version (SUITE-03)', async (t) => {
   const partial = changed(t, (copy) => {
     edit(join(copy, SUBMISSION), /^version: .*$/m, 'version: 9.9.9')
     edit(join(copy, 'run.json'), /"only": null/, '"only": ["FLOW-01"]')
@@ -109,13 +109,13 @@ test('a submission is refused if its run used --only, if it is from another vers
   assert.equal(code, 2)
 })
 
-test('a submission with failures is accepted, and `waybill judge` says so', async (t) => {
+test('`waybill judge` reports that a submission with failures is accepted', async (t) => {
   const { code, stdout } = await runCli(['judge', changed(t, () => {})])
   assert.match(stdout, /^Accepted as a submission/m)
   assert.equal(code, 1)
 })
 
-test('a submission with an unchanged line of the template is refused', (t) => {
+test('a submission that leaves a line of the template unchanged is refused', (t) => {
   const folder = changed(t, (copy) =>
     edit(join(copy, SUBMISSION), /^contact: .*$/m, 'contact: SOMEBODY TO ASK'),
   )

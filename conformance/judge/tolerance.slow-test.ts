@@ -5,7 +5,7 @@ import { conform } from '../run.ts'
 import { targetOf } from '../selftest/run-must-fail.ts'
 
 for (const strategy of ['random', 'round-robin'])
-  test(`a gateway may choose any order of targets, for example ${strategy} (PURE-04, ROUTE-07, TELL-02)`, async () => {
+  test(`a gateway may try targets in any order, for example ${strategy} (PURE-04, ROUTE-07, TELL-02)`, async () => {
     const { files, ...target } = targetOf(strategy)
     const config = files['waybill.yaml']!
     const { results } = await conform({
@@ -35,7 +35,7 @@ for (const strategy of ['random', 'round-robin'])
     )
   })
 
-test('a gateway that probes its providers with calls does not fail the check of reads that spend (PURE-01)', async () => {
+test('a gateway that probes its providers with calls does not fail the check for reads that spend (PURE-01)', async () => {
   const name = 'probes-its-providers'
   const target = targetOf(name)
   const { results } = await conform({ target, profile: 'core', only: ['PURE-01'] })

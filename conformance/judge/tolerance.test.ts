@@ -58,7 +58,7 @@ function holds(id: string, evidence: Partial<Evidence>, of = target(), waybill =
     .every(({ ok }) => ok)
 }
 
-test('a provider key that the client itself sends may reach the client (KEEP-01)', () => {
+test('a provider key that the client itself sent may reach the client (KEEP-01)', () => {
   const body = 'Incorrect API key: [secret:mock.openai.key]'
   const exchanges = [exchange({ step: 'a provider echoes a key', nonce: 'a', body })]
   const ledger = [entry({ kind: 'inference', answer: { status: 401 } })]
@@ -67,7 +67,7 @@ test('a provider key that the client itself sends may reach the client (KEEP-01)
   assert.ok(!holds('KEEP-01', { exchanges, ledger }))
 })
 
-test('a valid key may lack the role for some reads, but not for all (KEEP-03)', () => {
+test('a valid key may lack permission for some reads, but not for all (KEEP-03)', () => {
   const read = (path: string, step: string, status: number) =>
     exchange({ step, status, request: { method: 'GET', path, headers: {}, body: null } })
   const models = [read('/models', 'wrong key', 401), read('/models', 'right key', 403)]
@@ -84,7 +84,7 @@ test('a valid key may lack the role for some reads, but not for all (KEEP-03)', 
   assert.ok(!waybill(403))
 })
 
-test('a catalog with a different order and a new creation time counts as unchanged (CAT-03)', () => {
+test('a catalog counts as unchanged if only its order and creation time differ (CAT-03)', () => {
   const list = (created: number, ...ids: string[]) =>
     JSON.stringify({ object: 'list', data: ids.map((id) => ({ id, object: 'model', created })) })
   const readings = (...bodies: string[]) => ({
@@ -95,7 +95,7 @@ test('a catalog with a different order and a new creation time counts as unchang
   assert.ok(!holds('CAT-03', readings(list(1, 'a', 'b'), list(2, 'b', 'a')), target(), true))
 })
 
-test('only members that are null may be left out (ROUTE-05)', () => {
+test('a gateway may leave out only request members that are null (ROUTE-05)', () => {
   const messages = (second: object) => [{ role: 'user', content: writeNonce('0123456789abcdef') }, second]
   const call = { role: 'assistant', content: null, tool_calls: [] }
   const body = JSON.stringify({ model: 'm', messages: messages(call) })
@@ -110,7 +110,7 @@ test('only members that are null may be left out (ROUTE-05)', () => {
   assert.ok(!holds('ROUTE-05', { exchanges, ledger: arrived({ role: 'assistant', content: null }) }))
 })
 
-test('a gateway that retries may take longer by exactly the time of its retries (FAIL-05)', () => {
+test('a gateway that retries may take longer, but only by the duration of its retries (FAIL-05)', () => {
   const slow = target({ capabilities: { time_outs: { answer_ms: 1_000 }, retry_delay_ms: 2_000 } })
   const took = (end_at: number) => ({
     exchanges: [
@@ -198,7 +198,7 @@ test('background traffic causes neither a failure nor a pass (PURE-01, PURE-03, 
   assert.deepEqual(doubted('PURE-03', 'metadata', 5, 15), [true])
 })
 
-test('if two targets are called at the same time, the one that answered counts as the target that served the call (TELL-01)', () => {
+test('if two targets are called at the same time, the one that answered counts as the serving target (TELL-01)', () => {
   const telling = target({ observability: { headers: { model: 'x-model' } } })
   const ledger = [
     entry({ answer: { status: 200 } }),
@@ -219,7 +219,7 @@ test('a streamed call must move on to the next target even if its headers were s
   assert.ok(!holds('ROUTE-07', { exchanges, ledger: [failed] }, moving))
 })
 
-test('a record is compared only with facts known from outside, and unmapped fields are not required (LOG-02)', () => {
+test('a record is compared only with facts known from outside, and fields missing from the target file are not required (LOG-02)', () => {
   const mapped = {
     id: '/id',
     model: '/model',
@@ -269,7 +269,7 @@ test('a record is compared only with facts known from outside, and unmapped fiel
   assert.ok(recorded({ by: 'priority' }, tableOf('m', 'n'), false, {}, 'auto'))
 })
 
-test("a stream that is held back at one model makes only this model's result inconclusive (FLOW-09, MSG-14)", () => {
+test("if one model's stream is held back, only this model's result is inconclusive (FLOW-09, MSG-14)", () => {
   const step = 'error after the response start'
   const cut = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
   const request = { method: 'POST', path: '/v1/messages', headers: {}, body: '{"stream":true}' }
@@ -294,7 +294,7 @@ test("a stream that is held back at one model makes only this model's result inc
   }
 })
 
-test('a gateway that takes seconds to stop without a stream may take as long with a stream (LIFE-02)', () => {
+test('a gateway that takes seconds to stop without an open stream may take as long with one (LIFE-02)', () => {
   const body = 'data: {"choices":[{"index":0,"delta":{"content":"onetwo"}}]}\n\ndata: [DONE]\n\n'
   const exchanges = [
     exchange({ n: 1, step: 'open', body }),

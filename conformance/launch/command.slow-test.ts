@@ -61,7 +61,7 @@ test('a worker that leaves its process group does not keep pipes open', async (t
   await assertPipes(before)
 })
 
-test('a worker has time to end by itself after its supervisor has ended', async (t) => {
+test('after its supervisor has ended, a worker has time to exit by itself', async (t) => {
   const slowly = `process.on('SIGTERM', () => setTimeout(() => { console.log('done'); process.exit() }, 1000)); ${FOREVER}`
   const { supervisor, pid } = await startAbove(t, slowly, 'wait')
   await supervisor.stop('politely')

@@ -48,7 +48,7 @@ describe('target files for gateways that cannot be installed here work with a mo
   concurrency: 2,
 }, () => {
   for (const name of ELSEWHERE)
-    test(`a mock gateway with the configuration of ${name} reaches the mock at every id and path of its target file`, async () => {
+    test(`a mock gateway with the configuration of ${name} reaches the mock with every id and path in its target file`, async () => {
       const { results } = await conform({ target: standIn(name), profile: 'core', quick: true, only: ONLY })
       const verdicts = new Map(results.verdicts.map(({ id, outcome }) => [id, outcome]))
       assert.equal(verdicts.get('ROUTE-02'), 'pass', results.reason)

@@ -29,7 +29,7 @@ const containersOf = async (runs: readonly string[]): Promise<string[]> => {
 }
 
 test(
-  'an image can be tested like a command: it can be killed, restarted and reconfigured, and its files can be read (SUITE-02)',
+  'an image can be tested like a command, including kills, restarts, configuration changes and reads of its files (SUITE-02)',
   skip,
   async () => {
     const only = ['ROUTE-01', 'PURE-05', 'KEEP-06', 'LOG-08', 'LIFE-01', 'LIFE-05', 'LIFE-07']
@@ -96,7 +96,7 @@ const CASES: readonly [what: string, start: Target['start'], says: RegExp][] = [
   ],
 ]
 for (const [what, start, says] of CASES)
-  test(`a failed start (${what}) is reported in one sentence, and leaves nothing behind`, skip, async () => {
+  test(`a failed start (${what}) is reported in one sentence and leaves nothing behind`, skip, async () => {
     const before = await networks()
     const target = { ...reference, start, ready: { ...reference.ready, timeout_ms: 1_500 } }
     await assert.rejects(conform({ target }), (thrown: Error) => {

@@ -41,7 +41,7 @@ test("a target's template values contain the mock's configured name and the file
   assert.throws(() => readFileSync(values['mock.ca']!), { code: 'ENOENT' })
 })
 
-test('the mock listens on loopback by default, and needs a name to listen on all addresses, except for an image', () => {
+test('the mock listens on loopback by default, and may listen on all addresses only with a name or for an image', () => {
   const rest = { name: 'x', providers: { openai: {} }, models: { call: 'm' } }
   const url = { url: 'http://127.0.0.1:1' }
   const of = (more: object) => targetSchema.safeParse({ ...rest, start: url, ...more })

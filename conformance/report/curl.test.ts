@@ -57,7 +57,7 @@ test('a request passes through the shell unchanged', () => {
   }
 })
 
-test('secrets are replaced by variables in every place', () => {
+test('every occurrence of a secret is replaced by a variable', () => {
   const headers = { authorization: 'Bearer [secret:key.client]', 'x-b': "'[secret:mock.openai.key]'" }
   const words = wordsOf(curl(exchange({ method: 'GET', headers }), { url: 'http://127.0.0.1:8' }, 'e.json'))
   assert.deepEqual(words, [
@@ -70,7 +70,7 @@ test('secrets are replaced by variables in every place', () => {
   ])
 })
 
-test('a call’s script is sent to the mock unchanged, and a call without a script has no such line', () => {
+test('a call’s script is sent to the mock unchanged, and a call without a script has no command for it', () => {
   const answers = [{ status: 401, body: { error: { message: "it's [secret:mock.openai.key]" } } }]
   const line = scriptCommand(exchange({}, { nonce: '0123456789abcdef', script: answers }))!
   const [, , url, , body] = wordsOf(line)

@@ -57,14 +57,14 @@ const REPORTS: readonly [name: string, write: (results: Results) => string][] = 
 ]
 
 for (const [name, write] of REPORTS) {
-  test(`hostile text in ${name} cannot send control codes or reverse the line`, () => {
+  test(`hostile text in ${name} cannot output control codes or reverse the text direction`, () => {
     for (const character of STEERING) {
       const text = write(results(`before${character}after`))
       assert.equal(text.replace(/\n/g, '').match(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u), null, JSON.stringify(text))
     }
   })
 
-  test(`no line of ${name} is a command for a CI server`, () => {
+  test(`no line in ${name} is a command for a CI server`, () => {
     for (const command of [
       '::warning::x',
       '::error file=a,line=1::x',
@@ -79,7 +79,7 @@ for (const [name, write] of REPORTS) {
   })
 }
 
-test("a gateway's text cannot add a link, image, mention, heading, code, table cell or markup to Markdown", () => {
+test('text from a gateway cannot add a link, image, mention, heading, code, table cell or markup to Markdown', () => {
   const hostile =
     '[x](http://evil.example) ![y](z) <b> @user #1 http://evil.example `code` **b** ~~s~~ a\\|b | c &lt; \\'
   for (const line of markdown(kept(results(hostile))).split('\n')) {

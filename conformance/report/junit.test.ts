@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Results } from '../judge/judge.ts'
 import { junit } from './junit.ts'
 
-test('junit.xml escapes markup and white space, and replaces what XML 1.0 forbids', () => {
+test('junit.xml escapes markup and white space, and replaces characters that XML 1.0 forbids', () => {
   const verdict = {
     id: 'TELL-05',
     slug: 'errors',

@@ -143,7 +143,7 @@ test('the report page passes the checks in a browser', { skip }, async (t) => {
       )
 
   await t.test(
-    'the keyboard alone can skip to the content, reach a failure and open its transcript',
+    'with only the keyboard, a user can skip to the content, reach a failure and open its transcript',
     async () => {
       const tab = await opened(browser, 'light', 1_400)
       const focused = () => tab.evaluate<{ text: string; shown: boolean }>(FOCUSED)

@@ -3,7 +3,7 @@ import test from 'node:test'
 import type { Results, Verdict } from '../judge/judge.ts'
 import { resultsTable } from './terminal.ts'
 
-test('requirements that do not apply share a line if they share the reason', () => {
+test('requirements that do not apply for the same reason are listed on one line', () => {
   const inapplicable = (id: string, reason: string): Verdict => ({
     ...{ id, slug: 'slug', level: 'MUST', scope: 'model servers', text: 'Text.', scored: true },
     ...{ outcome: 'not-applicable', reason, findings: [], inferences: 0, duration: 0 },

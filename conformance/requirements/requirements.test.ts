@@ -15,7 +15,7 @@ test('each current or earlier slug belongs to one requirement', () => {
   assert.equal(new Set(slugs).size, slugs.length)
 })
 
-test('every sentence of the specification names existing requirements, or the reason why it has none', () => {
+test('every sentence in the specification names existing requirements or the reason why it has none', () => {
   assert.ok(specification.length > 0)
   assert.equal(new Set(specification.map(({ id }) => id)).size, specification.length)
   for (const { id, requirements: named = [] } of specification)
@@ -83,7 +83,7 @@ test('a check needs the same parts of the target file as its row in the contract
     }
 })
 
-test('a check written for chat also runs in other dialects, or its row gives a reason', () => {
+test('a check written for chat also runs in other dialects, unless its row gives a reason', () => {
   for (const { id, check, dialects, only } of requirements.filter((each) => each.check)) {
     const isForChat = (checks.get(check!) as Check).dialect === undefined
     assert.equal(isForChat && dialects.length === 0, only !== undefined, id)

@@ -36,7 +36,7 @@ async function streamed(t: TestContext) {
   return { call, response, send }
 }
 
-test('the word "ten" counts as received if the text contains it, but not if only the member name "content" does', async (t) => {
+test('the word "ten" counts as received if the text contains it, but not if it is only part of the member name "content"', async (t) => {
   const { call, response, send } = await streamed(t)
   send({ role: 'assistant', content: '' })
   assert.ok(await call.until((body) => body.includes('ten'), 5_000), 'the name of the member is there')
@@ -49,7 +49,7 @@ test('the word "ten" counts as received if the text contains it, but not if only
   response.destroy()
 })
 
-test('a wait for a word ends with the connection', async (t) => {
+test('waiting for a word ends when the connection closes', async (t) => {
   const { call, response, send } = await streamed(t)
   send({ content: 'nine' })
   await call.says('nine')

@@ -32,7 +32,7 @@ const GATEWAYS: readonly [what: string, target: Target][] = [
 ]
 
 for (const [what, target] of GATEWAYS)
-  test(`the estimate for ${what} is within a third of the duration on an idle machine`, {
+  test(`the estimate for ${what} is within a third of the actual duration on an idle machine`, {
     timeout: 300_000,
   }, async (t) => {
     let [estimate, began] = [0, 0]

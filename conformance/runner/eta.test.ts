@@ -12,7 +12,7 @@ const earlier = {
   ],
 } as Results
 
-test('the remaining time shrinks with time and with each completed check', () => {
+test('the remaining time decreases as time passes and with each completed check', () => {
   let time = 0
   const ids = ['PURE-02', 'FLOW-06']
   const estimate = timeLeft(ids, 1, { earlier, now: () => time })
@@ -28,12 +28,12 @@ test('the remaining time shrinks with time and with each completed check', () =>
   assert.equal(estimate.left(), 0)
 })
 
-test('two workers take half the time, but never less than the longest check', () => {
+test('the estimate for two workers is half as long, but never shorter than the longest check', () => {
   assert.equal(timeLeft(['PURE-02', 'FLOW-06'], 2, { earlier, now: () => 0 }).left(), 60_000)
   assert.equal(timeLeft(['FLOW-06', 'FLOW-06x', 'FLOW-06y'], 2, { earlier, now: () => 0 }).left(), 4_000)
 })
 
-test('a check that never ran is estimated by its duration with the reference', () => {
+test('a check that never ran is estimated from its duration with the reference', () => {
   assert.ok(timeLeft(['PURE-02'], 1, { earlier: null, now: () => 0 }).left() >= 60_000)
   assert.ok(timeLeft(['PURE-02'], 1, { quick: true, earlier: null, now: () => 0 }).left() < 10_000)
   assert.ok(timeLeft(['KEEP-01'], 1, { earlier, now: () => 0 }).left() >= 1_000)

@@ -28,7 +28,7 @@ test('a run makes exactly the announced calls, and no answer exceeds its announc
   }
 })
 
-test('a server that reports more tokens than all limits allow ends the run (SUITE-01)', async () => {
+test('the run ends if a server reports more tokens than all limits together allow (SUITE-01)', async () => {
   const server = await startModelServer({
     said: (said) => {
       said.output = 100_000
@@ -65,7 +65,7 @@ test('without --live, nothing is sent to a live target, and the exit code is 3',
   }
 })
 
-test('a target on another machine gets hostile bodies and concurrent calls only with --stress', async () => {
+test('a target on another machine receives hostile bodies and concurrent calls only with --stress', async () => {
   const elsewhere = bareServer('http://192.0.2.1', SERVED_MODEL, { dialects: ['chat'] })
   const here = bareServer('http://127.0.0.1:9', SERVED_MODEL, { dialects: ['chat'] })
   const [gentle, stressed, local] = await Promise.all([

@@ -11,20 +11,20 @@ import { declares, targetSchema } from '../target/schema.ts'
 const MUST_FAIL = { 'logs-the-requested': 'LOG-02', 'doubles-on-record': 'USE-02' }
 const LOGGED = ['LOG-01', 'LOG-02', 'LOG-04', 'LOG-06', 'LOG-07', 'USE-02']
 
-test('records are found by an id in the body (LOG-02, LOG-04, LOG-06, LOG-07, TELL-03, USE-02)', async () => {
+test('records can be found by an id in the answer’s body (LOG-02, LOG-04, LOG-06, LOG-07, TELL-03, USE-02)', async () => {
   const { outcomes, wronglyFailed } = await tryMustPass('id-in-the-body', [...LOGGED, 'TELL-03', 'FLOW-01'])
   assert.deepEqual(wronglyFailed, new Map())
   for (const id of [...LOGGED, 'TELL-03']) assert.equal(outcomes.get(id), 'pass', id)
 })
 
-test('a record without an identifying value is found because it is new (LOG-02, LOG-04, LOG-06, LOG-07, USE-02)', async () => {
+test('a record without an identifying value can be found because it is new (LOG-02, LOG-04, LOG-06, LOG-07, USE-02)', async () => {
   const { outcomes, wronglyFailed } = await tryMustPass('tells-no-id', [...LOGGED, 'TELL-03'])
   assert.deepEqual(wronglyFailed, new Map())
   for (const id of LOGGED) assert.equal(outcomes.get(id), 'pass', id)
   assert.equal(outcomes.get('TELL-03'), 'not-applicable')
 })
 
-test('an error in a record is found although no value identifies its call (LOG-02, USE-02)', async () => {
+test('an error in a record is detected even if no value identifies the call (LOG-02, USE-02)', async () => {
   for (const [fault, id] of Object.entries(MUST_FAIL)) {
     const { observability, ...target } = targetOf(fault)
     const { request_id: _, ...headers } = observability.headers
@@ -46,7 +46,7 @@ test('keys are sent in the header named in the target file (KEEP-02, KEEP-03)', 
   for (const id of only) assert.equal(outcomes.get(id), 'pass', id)
 })
 
-test('the target file declares the lookup of records separately from the content of response headers', () => {
+test('the target file declares how to look up records separately from the contents of response headers', () => {
   const of = (observability: object) =>
     targetSchema.parse({
       name: 'x',

@@ -44,7 +44,7 @@ const gateway = (first: string, more: object = {}): Target =>
     ...more,
   })
 
-test('the last output of a gateway is stored without its keys, for every worker (KEEP-01)', async () => {
+test('for every worker, the gateway’s last output is stored without keys (KEEP-01)', async () => {
   const mark = JSON.stringify(join(root, 'first'))
   const dies = `if (q.method === 'POST') try {
       if (!state.started) require('fs').writeFileSync(${mark}, '', { flag: 'wx' })
@@ -68,7 +68,7 @@ test('the last output of a gateway is stored without its keys, for every worker 
   assert.doesNotMatch(readFileSync(join(directory, 'run.json'), 'utf8'), /wbconformclient/)
 })
 
-test('the output of a gateway that does not start is shown without its keys (KEEP-01)', async () => {
+test('if a gateway does not start, its output is shown without keys (KEEP-01)', async () => {
   const says = `console.log('{{key.client}}', '{{mock.openai.key}}')`
   const { start: _, ...rest } = gateway('')
   const refuses = { ...rest, start: { command: ['{{node}}', '-e', says] } }
@@ -86,7 +86,7 @@ test('the output of a gateway that does not start is shown without its keys (KEE
         !/wbconformclient|mock-key/.test(thrown.message),
     )
 })
-test('a gateway that crashes in the preflight after a hostile check fails this check (SUITE-02)', async () => {
+test('if the gateway crashes in the preflight after a hostile check, this check fails (SUITE-02)', async () => {
   const late = `if (state.dying && q.method === 'GET') return r.end('{}', () => setTimeout(() => process.exit(9), 1))
     if (q.method === 'POST' && !text.includes('"content":"Where')) {
       state.dying = true
@@ -121,7 +121,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('an instance that is still starting when its exercise is aborted has ended before the next check', async (t) => {
+test('if an exercise is aborted while an instance is starting, the instance ends before the next check', async (t) => {
   const file = join(root, 'given-up')
   const nothing = () => {}
   const worker = await openWorker({
@@ -143,7 +143,7 @@ test('an instance that is still starting when its exercise is aborted has ended 
   assert.deepEqual(pidsIn(file).map(isAlive), [true, false])
 })
 
-test('a disposed instance is not restarted, and an instance that is starting is not left behind', async () => {
+test('a disposed instance cannot be restarted, and an instance that is starting is ended as well', async () => {
   const file = join(root, 'disposed')
   const values = { 'mock.openai.root': 'http://127.0.0.1:1', 'mock.openai.key': 'no-key-at-all' }
   const { running, dispose } = await start(slowTwins(file), { values, variant: null })

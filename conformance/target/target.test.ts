@@ -95,7 +95,7 @@ describe('a mistake in a target file is reported with its line and a remedy', ()
     })
 })
 
-test('a mistake in an extended file is reported in that file', () => {
+test('a mistake in an extended target file is reported at its place in that file', () => {
   const base = write(`${NAME}${START}${REST}instances: many\n`)
   const file = write(`extends: ${base}\nsealed: 1\n`)
   assert.throws(() => readTarget(file), {

@@ -72,7 +72,7 @@ function imported(t: TestContext, exchanges: readonly Exchange[]) {
 
 const chat = 'https://api.openai.com/v1/chat/completions'
 
-test('an imported error answers the request that caused it (REC-02)', (t) => {
+test('an imported error is replayed for the request that caused it (REC-02)', (t) => {
   const tools = [{ type: 'function', function: { name: 'f' } }]
   const exchanges: Exchange[] = [
     { url: chat, body: { model: 'gpt-5-mini' }, answer: { id: 'a' } },
@@ -89,7 +89,7 @@ test('an imported error answers the request that caused it (REC-02)', (t) => {
   )
 })
 
-test('replay finds every imported path, with any segments (REC-02)', (t) => {
+test('a request to an imported path is replayed, whatever segments the path has (REC-02)', (t) => {
   const exchanges: Exchange[] = [
     'https://api.z.ai/api/paas/v4/chat/completions',
     'https://api.mistral.ai/v1/ocr',
@@ -109,7 +109,7 @@ test('replay finds every imported path, with any segments (REC-02)', (t) => {
   assert.match(text(), /publishers\/google\/models\/gemini-2\.5-flash:generateContent/)
 })
 
-test('replay of a batch session accepts the ids in its own answers (REC-02, REC-03)', (t) => {
+test('a replayed batch session accepts the ids from its own answers (REC-02, REC-03)', (t) => {
   const batches = 'https://api.openai.com/v1/batches'
   const file = 'file-8kVb7TqXy2LmN4pQ'
   const batch = 'batch_68f1c2d3e4a5b6c7'
@@ -142,7 +142,7 @@ test('replay of a batch session accepts the ids in its own answers (REC-02, REC-
   assert.equal(ask({ url: `${batches}/${batch}`, method: 'GET' }).status, 200)
 })
 
-test('replay of a session also accepts short ids (REC-03)', (t) => {
+test('a replayed session also accepts short ids (REC-03)', (t) => {
   for (const [prefix, id] of [
     ['batches', 'batch_abc'],
     ['batches', 'batch_1'],

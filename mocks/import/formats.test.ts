@@ -121,7 +121,7 @@ const files = {
 } as const
 
 for (const [format, [file, text]] of Object.entries(files)) {
-  test(`${format} is read (REC-01)`, () => {
+  test(`an exchange recorded as ${format} can be read (REC-01)`, () => {
     const { format: found, exchanges } = readForeign(file, text)
     assert.equal(found, format.split(',')[0]!.replace(/ (?:v\d|in .*)$/, ''))
     const [one] = exchanges
@@ -132,7 +132,7 @@ for (const [format, [file, text]] of Object.entries(files)) {
     )
     assert.equal(one.host, format === 'httpmock' ? '' : 'api.openai.com')
   })
-  test(`${format} is read with a byte order mark, in UTF-16, and with any file name`, () => {
+  test(`an exchange recorded as ${format} can be read with a byte order mark, in UTF-16, and with any file name`, () => {
     const plain = JSON.stringify(readForeign(file, text))
     assert.equal(JSON.stringify(readForeign(file, Buffer.from(`\ufeff${text}`))), plain)
     assert.equal(JSON.stringify(readForeign(file, Buffer.from(`\ufeff${text}`, 'utf16le'))), plain)
@@ -140,7 +140,7 @@ for (const [format, [file, text]] of Object.entries(files)) {
     assert.equal(JSON.stringify(readForeign(file, text.replaceAll('\n', '\r\n')).exchanges.length), '1')
   })
   // A file that is cut at any place is refused. Only white space at its end may be missing.
-  test(`a file of ${format} that is cut at any place is refused (REC-03)`, () => {
+  test(`a file recorded as ${format} is refused if it is cut at any place (REC-03)`, () => {
     const whole = text.trimEnd().length
     const accepted: number[] = []
     for (let end = 1; end < whole; end++) {

@@ -29,7 +29,7 @@ test('a host that looks like a path outside the folder is treated as a name (REC
   }
 })
 
-test('the host of a recording omits the user and password of the address (REC-01)', (t) => {
+test('an imported recording’s host omits the user and password in the address (REC-01)', (t) => {
   const { written, out } = imported(t, 'https://ada:hunter2pass@llm.example.com/v1/chat')
   assert.match(written[0]!, /^host-[\da-f]{3}\/v1-chat-name-\d{3}-plain$/)
   assert.doesNotMatch(readFileSync(join(out, `${written[0]}.json`), 'utf8'), /ada|hunter2/)

@@ -22,7 +22,7 @@ interface Asked {
   readonly interaction: Interaction
 }
 
-test('every imported capture, errors included, answers its own request (REC-02, REC-03)', {
+test('every imported capture, including errors, is the answer to its own request (REC-02, REC-03)', {
   skip: withoutCaptures,
   timeout: 110_000,
 }, async (t) => {

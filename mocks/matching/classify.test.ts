@@ -120,7 +120,7 @@ for (const [provider, path, body, is] of requests)
     assert.deepEqual([endpoint, model, stream, scenario], is)
   })
 
-test('a name that identifies its owner becomes a placeholder, which is the same in a later request (REC-01, REC-02)', () => {
+test('a name that identifies its owner is replaced by a placeholder that stays the same in later requests (REC-01, REC-02)', () => {
   const asked: [provider: string, path: string, model: string | undefined][] = [
     ['azure', 'deployments/acme-payroll-assistant/chat/completions', undefined],
     ['azure', 'chat/completions', 'acme-gpt'],
@@ -157,7 +157,7 @@ test('two private names have different placeholders', () => {
   assert.notEqual(hostName('llm.acme.example'), hostName('llm.beta.example'))
 })
 
-test('segments of a path that belong to the interface stay; ids and names are removed (REC-01, REC-02)', () => {
+test('path segments that belong to the interface are kept, but ids and names are removed (REC-01, REC-02)', () => {
   for (const path of [
     '/v1/fine_tuning/jobs',
     '/v1/files',

@@ -71,7 +71,7 @@ test('two recordings of the same request with different answers and no order cau
   assert.match(await ask(...messages), /^ambiguous_recording: .* openai\/one, openai\/two\./)
 })
 
-test('a prompt of 2 MB finds its recording, and a different prompt of 2 MB does not (REC-06)', async (t) => {
+test('a 2 MB prompt matches its recording, and a different 2 MB prompt does not (REC-06)', async (t) => {
   const long = 'The tide rises and falls. '.repeat(80_000)
   const ask = await asking(t, [recorded('long', { messages: [user(long)] })])
   assert.equal(await ask(user(long)), 'long')
@@ -80,7 +80,7 @@ test('a prompt of 2 MB finds its recording, and a different prompt of 2 MB does 
 
 const ROUNDS = IS_FULL ? 200 : 20
 
-test('a loop of many calls gets the same answer each time (REC-06)', async (t) => {
+test('a request that is repeated many times gets the same answer each time (REC-06)', async (t) => {
   t.diagnostic(`${ROUNDS * 50} calls; WAYBILL_TESTS=full makes 10,000`)
   const messages = [user('Are we there yet?')]
   const ask = await asking(t, [recorded('no', { messages }), recorded('other', { messages: [user('?')] })])
@@ -118,7 +118,7 @@ test('a repeated request gets its recorded answers in turn, even with other requ
   assert.deepEqual(answers, ['once', 'other', 'twice', 'twice'])
 })
 
-test('a similar recording answers only if similar answers are enabled, and only if its conversation ends in the same way (REC-06)', async (t) => {
+test('a similar recording is used only if similar answers are enabled and its conversation ends in the same way (REC-06)', async (t) => {
   const recordings = [
     recorded('short', { messages: [system('Be short.'), user('one'), assistant('1'), user('why?')] }),
     recorded('long', { messages: [system('Be long.'), user('two'), assistant('2'), user('why?')] }),
@@ -179,7 +179,7 @@ for (const [name, when, messages, isHit] of conditions)
     else assert.match(answer, /^no_recording/)
   })
 
-test('the conversation takes precedence over conditions, and conditions over a turn; if the conditions of two recordings hold, neither answers (REC-06)', async (t) => {
+test('a recorded conversation takes precedence over conditions, and conditions over a turn, but conditions that match in two recordings cause an error (REC-06)', async (t) => {
   const ask = await asking(t, [
     recorded('in turn', {}),
     recorded('condition', { when: { user: 'tide' } }),

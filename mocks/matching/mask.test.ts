@@ -33,7 +33,7 @@ for (const [text, masked] of cases)
     assert.equal(createVolatileMask(NOW)(text), masked)
   })
 
-test('unmasked values that may change are reported, but ordinary text is not', () => {
+test('unmasked values that could change are reported, but ordinary text is not', () => {
   assert.equal(suspectIn('It is 14:03.'), '14:03')
   assert.equal(suspectIn('on 2024-05-01'), '2024-05-01')
   assert.equal(suspectIn('order 123456789'), '123456789')
@@ -64,7 +64,7 @@ test('masking takes a bounded time for any text of 2 MB', () => {
   }
 })
 
-test('measured times are masked in the result of a tool, but not elsewhere', () => {
+test('measured times are masked in tool results, but not elsewhere', () => {
   const mask = createVolatileMask(Date.parse('2026-11-25'))
   for (const [text, masked] of [
     ['duration_ms: 855</usage>', 'duration_ms: <duration></usage>'],

@@ -63,7 +63,7 @@ test('if no recording matches, the error names the nearest recording and the dif
   assert.deepEqual(found.differs, ['scenario "418" (recorded: "plain")'])
 })
 
-test('another scenario of the same endpoint is nearer than another provider', () => {
+test('a recording of another scenario at the same endpoint is nearer than one from another provider', () => {
   const found = match([recording('groq/tools', { scenario: 'tools' }), recording('openai/plain')], {
     places: [{ ...asked, scenario: 'tools' }],
   })
@@ -82,7 +82,7 @@ const names = (recordings: Recording[], requests: Partial<MatchInput>[]) => {
   })
 }
 
-test('recordings with an order answer in turn, and the last one answers all later calls', () => {
+test('ordered recordings answer in turn, and the last one answers all later calls', () => {
   const turns = [
     recording('openai/third', { order: 3 }),
     recording('openai/first'),

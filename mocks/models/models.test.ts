@@ -87,7 +87,7 @@ function* changesOf(value: unknown): Generator<unknown> {
     else yield value.toSpliced(at, 1)
 }
 
-test('the table detects facts that are missing or partly wrong', () => {
+test('at least one row of the table fails if a fact is missing or partly wrong', () => {
   const facts = packageFacts()
   assert.deepEqual(disagreeing(facts), [])
   for (const [at, line] of facts.lines.entries()) {
@@ -117,7 +117,7 @@ test('the table detects facts that are missing or partly wrong', () => {
   }
 })
 
-test('facts that cause no refusal equal their source, and a missing fact is reported', () => {
+test('facts that cause no refusal match their source, and a missing fact is reported', () => {
   const facts = packageFacts()
   const differing = (layer: FactLayer) =>
     READ_BY_US.filter(
@@ -133,7 +133,7 @@ test('facts that cause no refusal equal their source, and a missing fact is repo
       )
 })
 
-test('unverified lines of the facts are listed, but cause no refusal', () => {
+test('unverified lines in the facts are listed, but cause no refusal', () => {
   const of = (unverified: boolean) =>
     packageTable()
       .statements('openai', 'gpt-5.3-codex', null)

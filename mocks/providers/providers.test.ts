@@ -67,7 +67,7 @@ for (const { name, origin, basePaths } of alike) {
     assert.ok(list.data.length > 0)
   })
 
-  test(`${name} fails in the way that the model id names, whole and streamed`, async () => {
+  test(`${name} fails as the model id specifies, whole and streamed`, async () => {
     for (const status of [400, 401, 404, 429, 500])
       for (const stream of [false, true]) {
         const response = await ask(chat, { model: `scenario-${status}`, stream })
@@ -86,7 +86,7 @@ test('deepseek answers with and without /v1', async () => {
     assert.equal((await ask(`https://api.deepseek.com${path}/chat/completions`, { model: 'm' })).status, 200)
 })
 
-test('a model with a recorded reasoning shows the reasoning', async () => {
+test('a model with recorded reasoning sends that reasoning', async () => {
   const asks: [string, string, RegExp][] = [
     ['https://api.deepseek.com/chat/completions', 'deepseek-v4-pro', /"reasoning_content":"\w/],
     ['https://openrouter.ai/api/v1/chat/completions', 'moonshotai/kimi-k2.5', /"reasoning":"\w/],

@@ -40,7 +40,7 @@ const spoken = ({ speech }: Endpoint, said: ModelOutput, stream: boolean): strin
 
 for (const provider of providers)
   for (const endpoint of provider.endpoints.filter(({ speech }) => speech !== null))
-    test(`${provider.name} at ${endpoint.name} sends only fields that its recordings have`, (t) => {
+    test(`${provider.name} at ${endpoint.name} sends only fields that its recordings contain`, (t) => {
       for (const [turn, said] of Object.entries(turns))
         for (const stream of [false, true]) {
           const body = spoken(endpoint, said, stream)

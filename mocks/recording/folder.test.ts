@@ -34,7 +34,7 @@ function replayed(body: Buffer, length: number, folder: string): string {
 const joined = (text: string): string =>
   [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!).delta.partial_json).join('')
 
-test('a recording does not contain the program’s folder, and replay inserts the new one, even if a stream splits it into three pieces', () => {
+test('a recording omits the program’s folder, and replay inserts the new folder, even if a stream splits the path into three pieces', () => {
   const stream = events('{"file_path":"/home/a', 'nn/pro', 'ject/a.ts","cwd":"/home/ann/project","é":1}')
   const { body, found } = hideFolder(Buffer.from(stream), HOME)
   assert.equal(found, 2)
@@ -46,7 +46,7 @@ test('a recording does not contain the program’s folder, and replay inserts th
   }
 })
 
-test('replay also replaces the folder in a whole answer, but not longer names that begin with it', () => {
+test('replay also replaces the folder in a whole answer, but not in longer names that begin with the same text', () => {
   const whole = JSON.stringify({
     input: { path: HOME, other: `${HOME}-2/x`, deep: JSON.stringify({ at: `${HOME}/y` }) },
   })

@@ -73,14 +73,14 @@ const addresses: [string, string, string][] = [
 const providers = () => Object.fromEntries(addresses.map(([name, base]) => [name, base]))
 
 for (const [name, base, address] of addresses)
-  test(`the recorded answer of ${name} is found at ${base}`, async () => {
+  test(`the recorded answer from ${name} is returned at ${base}`, async () => {
     const recordings = addresses.map(([each]) => recorded(`${each}/plain`, { text: `{"of":"${each}"}` }))
     const { status, text } = await asking({ recordings, providers }, address)
     assert.equal(status, 200, text)
     assert.deepEqual(JSON.parse(text), { of: name })
   })
 
-test('recordings of the mock provider or the host answer if the configured name has no recordings', async () => {
+test('if the configured name has no recordings, those of the mock provider or of the host are used', async () => {
   const own = [recorded('work/other', { model: 'model-b' })]
   for (const [folder, address, endpoint] of [
     ['openai', OPENAI, 'chat/completions'],
@@ -92,7 +92,7 @@ test('recordings of the mock provider or the host answer if the configured name 
   }
 })
 
-test('if two providers have the same address, the recordings of both answer', async () => {
+test('if two providers have the same address, the recordings from both are used', async () => {
   const both = () => ({ first: 'https://api.openai.com/v1', second: 'https://api.openai.com/v1/' })
   const recordings = [recorded('second/plain', { text: '{"of":"second"}' })]
   assert.match((await asking({ recordings, providers: both }, OPENAI)).text, /second/)
@@ -106,7 +106,7 @@ test('a provider’s recorded answer takes precedence over a mock’s refusal', 
   assert.match(entries[0]!.problems.join(), /messages/)
 })
 
-test('a recorded error takes its turn among the answers', async () => {
+test('a recorded error is replayed at its place among the recorded answers', async () => {
   const failed = recorded('openai/first', { status: 429 })
   assert.equal(
     (await asking({ recordings: [failed, recorded('openai/second', { order: 2 })] }, OPENAI)).status,

@@ -9,7 +9,7 @@ const recordings = readRecordings()
 /** A host of other providers' models answers with the recordings of these providers. */
 const recorded = providers.filter(({ isHost }: MockProvider) => !isHost)
 
-test('the address of every recording matches its provider and its endpoint', () => {
+test('each recording’s address matches its provider and its endpoint', () => {
   for (const { name, provider, endpoint, request } of recordings) {
     const { origin } = providers.find((one) => one.name === provider)!
     const place = placeAt(providers, new URL(origin + request.path))
@@ -18,7 +18,7 @@ test('the address of every recording matches its provider and its endpoint', () 
   }
 })
 
-test('every provider has a whole and a streamed recording of each kind for every endpoint with a model', () => {
+test('for every endpoint with a model, every provider has a whole and a streamed recording of each kind', () => {
   for (const provider of recorded)
     for (const endpoint of provider.endpoints.filter(({ speech }) => speech !== null))
       for (const scenario of ['plain', 'tools'])

@@ -259,7 +259,7 @@ test('whole answers, errors and compressed answers are stored without their text
   )
 })
 
-test('recordings of one kind are replayed in order of creation, and no recording is overwritten', async (t) => {
+test('recordings of the same kind are replayed in order of creation, and no recording is overwritten', async (t) => {
   const { gateway, out, recorded } = await recording(t, answer(), { provider: 'openai' })
   for (const content of ['a', 'bb', 'ccc']) {
     gateway.upstream.alpha!.script = answer(content)
@@ -287,7 +287,7 @@ test('recordings of one kind are replayed in order of creation, and no recording
   assert.deepEqual(replayed, ['x', 'xx', 'xxx', 'xxx'])
 })
 
-test('an exchange with a secret in a part that is not redacted is refused, and nothing is written (REC-01)', async (t) => {
+test('an exchange with a secret in an unredacted part is refused, and nothing is written (REC-01)', async (t) => {
   const { gateway, out, refused } = await recording(t, answer())
   await gateway.chat(ask(`alpha/${CANARY}`))
   assert.match(

@@ -32,7 +32,7 @@ test('replay returns the recorded bytes and chunk boundaries (REC-03)', async ()
   )
 })
 
-test('replay keeps the recorded pace, and the response headers wait for the first chunk (REC-03)', async () => {
+test('replay keeps the recorded pace, and sends no response headers before the first chunk is due (REC-03)', async () => {
   const started = performance.now()
   const response = await replay(
     stream(Buffer.from('aabbcc'), [
@@ -47,7 +47,7 @@ test('replay keeps the recorded pace, and the response headers wait for the firs
   for (const [i, least] of [60, 60, 100, 140].entries()) assert.ok(times[i]! >= least - 2, `${times}`)
 })
 
-test('cancelling a replayed answer ends the wait for the next chunk', async () => {
+test('cancelling a replayed answer ends the wait for its next chunk', async () => {
   const response = await replay(
     stream(Buffer.from('ab'), [
       [1, 0],

@@ -159,7 +159,7 @@ const written = (out: string) =>
     .map((file) => `${file}\n${readFileSync(join(out, file), 'utf8')}`)
     .join('\n')
 
-test('a recorded request is found on another day, in another folder and order (REC-06)', async (t) => {
+test('a recorded request still matches on another day, in another folder and in another order (REC-06)', async (t) => {
   const out = await record(t)
   const ask = await replaying(t, out)
   const asked = questions(Date.now(), '/srv/elsewhere/project')
@@ -209,7 +209,7 @@ test("with --keep-text the recording has the request's text without key, date an
   assert.deepEqual(verifyRecordings(out), [])
 })
 
-test('if no recording matches, the only answer is an error with the nearest recording and the differences (REC-02, REC-06)', async (t) => {
+test('if no recording matches, the mock returns only an error that names the nearest recording and the differences (REC-02, REC-06)', async (t) => {
   const out = await record(t, { only: ['france', 'weather'] })
   const ask = await replaying(t, out)
   const { france, weather } = questions(Date.now(), '/srv/elsewhere/project')
@@ -237,7 +237,7 @@ test('if no recording matches, the only answer is an error with the nearest reco
   }
 })
 
-test('a pattern in .waybill/masks makes the requests of two runs equal, and an invalid pattern is an error (REC-06)', async (t) => {
+test('a pattern in .waybill/masks makes the requests from two runs equal, and an invalid pattern causes an error (REC-06)', async (t) => {
   const out = temporaryDirectory(t)
   const masks = join(out, '.waybill/masks')
   mkdirSync(join(out, '.waybill'))
@@ -251,7 +251,7 @@ test('a pattern in .waybill/masks makes the requests of two runs equal, and an i
   await assert.rejects(createMockProviders({ recordings: out }), /masks, line 1: .*; correct the pattern/)
 })
 
-test('replay and recording do not start with a missing or wrong key (REC-06)', async (t) => {
+test('with a missing or wrong key, neither replay nor recording starts (REC-06)', async (t) => {
   const out = await record(t, { only: ['france'] })
   const key = join(out, '.waybill/digest-key')
   const right = readFileSync(key, 'utf8').trim()
@@ -396,7 +396,7 @@ test('a recording with invalid edits is refused, and the error names the file an
   await assert.rejects(createMockProviders({ recordings: out }), /is not JSON/)
 })
 
-test('recordings of formats 1 and 2 answer in turn from one folder (REC-03, REC-06)', async (t) => {
+test('recordings in formats 1 and 2 can be used in turn from one folder (REC-03, REC-06)', async (t) => {
   const out = await record(t, { only: ['france'] })
   const [newer] = readRecordings(out)
   for (const [name, order] of [

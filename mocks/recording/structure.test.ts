@@ -24,7 +24,7 @@ test('the structure of a body is the set of its paths and their types', () => {
   ])
 })
 
-test('the structure of a stream consists of its kinds of events, their order and its comments', () => {
+test('the structure of a stream consists of its event types, their order and the comments', () => {
   const facts = shapeOf(
     stream(
       ': WAIT',
@@ -106,13 +106,13 @@ test('an event of another dialect is named after its content', () => {
   )
 })
 
-test('the arguments of a tool are not part of the structure', () => {
+test('tool-call arguments are not part of the structure', () => {
   const facts = shapeOf(whole({ content: [{ type: 'tool_use', input: { city: 'Oslo', days: 3 } }] }))
   assert.ok(facts.has('body content[].input object'))
   assert.ok(![...facts].some((fact) => fact.includes('city')))
 })
 
-test('drift is a part that occurs in no capture, or a missing part that occurs in all captures', () => {
+test('an answer has drifted if it has a part that no capture has, or lacks a part that all captures have', () => {
   const captures = [new Set(['a', 'b', 'c']), new Set(['a', 'b', 'd'])]
   assert.deepEqual(compareShapes(new Set(['a', 'x']), captures), {
     unknown: ['x'],

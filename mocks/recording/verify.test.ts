@@ -103,7 +103,7 @@ const wrong: [sentence: string, head: unknown, body: string, line: RegExp][] = [
   ],
 ]
 for (const [sentence, wrongHead, wrongBody, line] of wrong)
-  test(`verification finds ${sentence}`, (t) => {
+  test(`verification detects ${sentence}`, (t) => {
     const problems = verifyRecordings(
       folder(t, {
         'chat-completions-plain.json': wrongHead,
@@ -168,7 +168,7 @@ const changed: [sentence: string, change: object, line: RegExp][] = [
   ['a live exchange that says it is synthetic', { origin: 'synthetic' }, /: origin: /],
 ]
 for (const [sentence, change, line] of changed)
-  test(`verification finds ${sentence} (REC-01)`, (t) => {
+  test(`verification detects ${sentence} (REC-01)`, (t) => {
     const problems = verifyRecordings(
       folder(t, {
         'chat-completions-plain.json': { ...head, ...change },
@@ -208,7 +208,7 @@ const unmarked: [sentence: string, head: object, body: string][] = [
   ],
 ]
 for (const [left, change, answer] of unmarked)
-  test(`verification finds a restored live answer that claims to be handwritten, by ${left} (REC-01)`, (t) => {
+  test(`from ${left}, verification detects a restored live answer that claims to be handwritten (REC-01)`, (t) => {
     const problems = verifyRecordings(
       folder(t, {
         'chat-completions-plain.json': { ...head, ...change },
@@ -218,7 +218,7 @@ for (const [left, change, answer] of unmarked)
     assert.match(problems.join('\n'), /: origin: /)
   })
 
-test('verification finds a name that reveals the topic of the answer (REC-01)', (t) => {
+test('verification detects a name that reveals the topic of the answer (REC-01)', (t) => {
   const problems = verifyRecordings(
     folder(t, {
       'acme-merger.json': { ...head, response: { ...head.response, body: 'acme-merger.body.json' } },
@@ -228,7 +228,7 @@ test('verification finds a name that reveals the topic of the answer (REC-01)', 
   assert.match(problems.join('\n'), /: its name is not the one .*; call it chat-completions-plain$/)
 })
 
-test('verification finds a body file with a name that reveals the topic of the answer (REC-01)', (t) => {
+test('verification detects a body file with a name that reveals the topic of the answer (REC-01)', (t) => {
   const problems = verifyRecordings(
     folder(t, {
       'chat-completions-plain.json': {
@@ -241,7 +241,7 @@ test('verification finds a body file with a name that reveals the topic of the a
   assert.match(problems.join('\n'), /plain\.json: response\.body: does not have the name of its head/)
 })
 
-test('verification finds a second value of a field, which JSON parsers ignore (REC-01)', (t) => {
+test('verification detects a second value of a field, which JSON parsers ignore (REC-01)', (t) => {
   const twice = JSON.stringify(head).replace('"origin":', `"note":${JSON.stringify(text)},"origin":`)
   const dir = folder(t, {
     'chat-completions-plain.json': twice.replace(
@@ -253,7 +253,7 @@ test('verification finds a second value of a field, which JSON parsers ignore (R
   assert.match(verifyRecordings(dir).join('\n'), /contains more than is read from it/)
 })
 
-test('verification finds a body file without a JSON file, and two JSON files for one request', (t) => {
+test('verification detects a body file without a JSON file, and two JSON files for one request', (t) => {
   const problems = verifyRecordings(
     folder(t, {
       'chat-completions-plain.json': head,

@@ -112,7 +112,7 @@ test('each id has the same placeholder everywhere, and different ids have differ
   assert.equal(headers['x-request-id'], item_id)
 })
 
-test('redaction keeps a header only if its name and its form are known', () => {
+test('redaction keeps a header only if its name and format are known', () => {
   const { headers } = redact(
     exchange({
       responseHeaders: {
@@ -157,7 +157,7 @@ test('the name of a project is removed even if it is the name of a model (REC-01
   assert.equal(path, '/v1/projects/REDACTED_000133/publishers/google/models/gemini-pro:generateContent')
 })
 
-test('a key is found even if a model has the same name, and the date of an API version does not count as a secret (REC-01)', () => {
+test('a key is detected even if a model has the same name, and an API version’s date does not count as a secret (REC-01)', () => {
   const { secrets } = redact(
     exchange({
       url: 'https://api.example.com/v1/x?api-version=2024-10-21',
@@ -168,7 +168,7 @@ test('a key is found even if a model has the same name, and the date of an API v
   assert.deepEqual([...secrets.values], [['zebra-private-4711', 'header authorization']])
 })
 
-test('answers of many megabytes are redacted (REC-01)', () => {
+test('answers of many megabytes can be redacted (REC-01)', () => {
   const image = Buffer.alloc(4e6, 7).toString('base64')
   const { body } = redact(exchange({ body: JSON.stringify({ data: [{ b64_json: image }] }) }))
   assert.equal(body.includes('BwcH'), false)
@@ -204,7 +204,7 @@ test('a binary body is refused', () => {
   )
 })
 
-test('any body keeps its length, JSON stays JSON, and redacting twice changes nothing', () => {
+test('a redacted body keeps its length, JSON stays JSON, and redacting a body twice changes nothing more', () => {
   const text = fc.string({ unit: 'grapheme' })
   const value = fc.letrec((tie) => ({
     any: fc.oneof(text, fc.double(), fc.boolean(), fc.constant(null), tie('list'), tie('object')),

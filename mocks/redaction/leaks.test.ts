@@ -21,18 +21,18 @@ const forms: [form: string, written: string][] = [
   ['in base64', Buffer.from(`u:${secret}`).toString('base64url')],
 ]
 for (const [form, written] of forms)
-  test(`a secret is found ${form}, and its place is reported: ${written.slice(0, 12)}…`, () => {
+  test(`a secret is detected ${form}, and its place is reported: ${written.slice(0, 12)}…`, () => {
     assert.equal(findValue(`before ${written} after`, values), `query key, ${form}`)
     assert.equal(findValue(`before ${written.slice(0, written.length / 2)} after`, values), null)
   })
 
-test('planted words are found only as whole words, in any case', () => {
+test('planted words are detected in upper and lower case, but only as whole words', () => {
   const words = new Set(['lighthouse'])
   assert.ok(findWord('{"content":"The Lighthouse"}', words))
   assert.ok(!findWord('{"content":"lighthouses"}', words))
 })
 
-test('a value in the form of a credential is found, but not its redacted form', () => {
+test('a value that looks like a credential is detected, but its redacted form is not', () => {
   const key = `sk-${'a1'.repeat(12)}`
   assert.equal(findCredential(`{"key":"${key}"}`), 8)
   assert.equal(findCredential('{"key":"xx-x1x1x1x1x1x1x1x1x1x1x1x1"}'), null)

@@ -194,7 +194,7 @@ test('embeddings keep their recorded numbers, even in another encoding', async (
   assert.equal(fitEmbeddings({ error: {} }, { input: 'a' }), null)
 })
 
-test('a request for embeddings that were not recorded is an error if answers may not be made up', async (t) => {
+test('a request for unrecorded embeddings causes an error if made-up answers are not allowed', async (t) => {
   const strict = await createMockProviders({ invent: false })
   t.after(() => strict.close())
   const client = new OpenAI({

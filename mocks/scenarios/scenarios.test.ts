@@ -148,7 +148,7 @@ test('a parser reads the stream of every successful scenario up to [DONE]', asyn
     assert.equal(eventsOf((await wire(t, `scenario-${name}`, streaming)).text).at(-1), '[DONE]', name)
 })
 
-test('all chunkings have the same text, split as their names say (FLOW-02)', async (t) => {
+test('all chunking scenarios have the same text, split as their names say (FLOW-02)', async (t) => {
   const plain = await wire(t, 'scenario-plain', streaming)
   const text = contentOf(eventsOf(plain.text))
   const seen = new Map<string, Wire>()
@@ -181,7 +181,7 @@ test('all chunkings have the same text, split as their names say (FLOW-02)', asy
   assert.match(seen.get('pings')!.text, /: keep-alive\n\n/)
 })
 
-test('usage is as the scenario says, and is sent only on request', async (t) => {
+test('each scenario sends the usage that its name says, and only on request', async (t) => {
   const usageIn = async (name: string, more: object) =>
     eventsOf((await wire(t, `scenario-${name}`, more)).text)
       .filter((data) => data !== '[DONE]')
@@ -195,7 +195,7 @@ test('usage is as the scenario says, and is sent only on request', async (t) => 
   assert.equal((await usageIn('reasoning', streaming)).completion_tokens_details.reasoning_tokens, 12)
 })
 
-test('finish reasons and tool calls are as the scenarios say (FLOW-07, FLOW-08)', async (t) => {
+test('each scenario has the finish reason and tool calls that its name says (FLOW-07, FLOW-08)', async (t) => {
   const finishOf = async (name: string): Promise<string> =>
     JSON.parse((await wire(t, `scenario-${name}`)).text).choices[0].finish_reason
   assert.equal(await finishOf('finish-length'), 'length')

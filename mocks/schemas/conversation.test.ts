@@ -153,7 +153,7 @@ const accepted: [title: string, provider: string, asked: Case][] = [
     messages(user, uses('t1'), { role: 'system', content: 'Be brief.' }, results('t1')),
   ],
   [
-    'an output for a call that the provider stores',
+    'an output for a call that is stored at the provider',
     'openai',
     responses([output('c1')], { previous_response_id: 'resp_1' }),
   ],

@@ -87,7 +87,7 @@ test('the configured share of calls is slow, scripted calls are not affected, an
   assert.ok(performance.now() - begin >= 149)
 })
 
-test('the control port accepts chaos settings and returns sums, and its errors name the wrong field', async (t) => {
+test('the control port accepts chaos settings and returns totals, and its errors name the wrong field', async (t) => {
   const mock = await mockFor(t)
   const put = (body: unknown) =>
     fetch(`${mock.controlUrl}/chaos`, { method: 'PUT', body: JSON.stringify(body) })
@@ -107,7 +107,7 @@ test('the control port accepts chaos settings and returns sums, and its errors n
   await assert.rejects(createMockProviders({ chaos: { errors: 2 } }), /errors/)
 })
 
-test('the sum contains tokens and cost of whole answers and streams, and counts those without a cost', async (t) => {
+test('the totals include the tokens and cost of whole and streamed answers, and count the answers without a cost', async (t) => {
   const mock = await mockFor(t)
   await (await ask(mock, chatBody('gpt-5-mini'))).text()
   await (

@@ -91,7 +91,7 @@ test('a test that ends during a stream leaves nothing for a later test with the 
   assert.equal(own.entries().length, 1)
 })
 
-test('one test’s key with another test’s header counts as wrong, and a wrong key is refused everywhere', async (t) => {
+test('a test’s key with another test’s header is treated as wrong, and a wrong key is refused everywhere', async (t) => {
   const mock = await mockFor(t)
   const [one, two] = [mock.context('one'), mock.context('two')]
   const response = await fetch(`${mock.baseUrl('openai')}/chat/completions`, {
@@ -124,7 +124,7 @@ test('the control port offers the same functions for each test below /t/NAME', a
   assert.equal((await control('PUT', '/reachable', 'false')).status, 404, 'the port is for all')
 })
 
-test('within a process, a header assigns a request to its context', async () => {
+test('within a process, a header assigns a request to a test’s context', async () => {
   const providers = interceptProviders({ pace: 'none', lenient: true })
   try {
     const own = providers.context('mine')

@@ -70,7 +70,7 @@ test('the answer to an invalid request is a JSON error with a remedy', async (t)
   }
 })
 
-test('requests with a foreign Host or Origin are refused, so web pages have no access', async (t) => {
+test('requests with a foreign Host or Origin are refused, so web pages cannot get access', async (t) => {
   const mock = await mockFor(t)
   const statusWith = (headers: Record<string, string>) =>
     new Promise((done) =>
@@ -83,7 +83,7 @@ test('requests with a foreign Host or Origin are refused, so web pages have no a
   assert.equal(await statusWith({ origin: `http://localhost:${port}`, host: `localhost:${port}` }), 200)
 })
 
-test('a request for a ledger that is too long for one answer is refused, and the mock keeps running', async (t) => {
+test('a request is refused if the requested ledger is too long for one answer, and the mock keeps running', async (t) => {
   const stage = { entries: () => [{ toJSON: () => assert.fail('Invalid string length') }] }
   const server = createControlServer(
     { ...(stage as unknown as MockControls), setReachable: async () => {} },

@@ -100,7 +100,7 @@ test('the first segment or the endpoint of a path determines its provider', asyn
   )
 })
 
-test('an unknown path is noted, and refused as the provider would refuse it', async (t) => {
+test('an unknown path is reported in the ledger, and refused as the provider would refuse it', async (t) => {
   const mock = await mockFor(t)
   const response = await fetch(`${mock.baseUrl('openai')}/nowhere`, {
     method: 'POST',
@@ -116,7 +116,7 @@ test('an unknown path is noted, and refused as the provider would refuse it', as
   assert.deepEqual(mock.entries()[0]!.problems, ['no such endpoint'])
 })
 
-test('a wrong or missing key is noted, and refused in the provider’s words', async (t) => {
+test('a wrong or missing key is reported in the ledger, and refused in the provider’s words', async (t) => {
   const mock = await mockFor(t)
   const wrong = 'a-key-of-somebody-else'
   assert.equal((await ask(mock, chatBody('m'), { key: wrong })).status, 401)
@@ -130,7 +130,7 @@ test('a wrong or missing key is noted, and refused in the provider’s words', a
   assert.doesNotMatch(JSON.stringify(mock.entries()), /a-key-of-somebody-else/)
 })
 
-test('an invalid request is noted, and refused as the provider would refuse it', async (t) => {
+test('an invalid request is reported in the ledger, and refused as the provider would refuse it', async (t) => {
   const mock = await mockFor(t)
   const cases: [unknown, RegExp][] = [
     ['{', /not JSON/],
@@ -147,7 +147,7 @@ test('an invalid request is noted, and refused as the provider would refuse it',
   }
 })
 
-test('an unknown field is noted, and refused only by a strict scenario or script', async (t) => {
+test('an unknown field is reported in the ledger, and refused only by a strict scenario or script', async (t) => {
   const mock = await mockFor(t)
   const probe = { x_waybill_probe: 1 }
   assert.equal((await ask(mock, chatBody('m', probe))).status, 200)
@@ -185,7 +185,7 @@ test('a script answers the attempts of a call in order, by provider and model', 
   assert.equal((await ask(mock, chatBody('m-1'))).status, 200)
 })
 
-test('scripted answers marked for the same target answer only the target that was called first', async (t) => {
+test('scripted answers marked for the same target are sent only to calls for the first target', async (t) => {
   const mock = await mockFor(t)
   for (const [first, second] of [
     ['openai', 'groq'],
@@ -241,7 +241,7 @@ test('an empty event sends only the response headers', async (t) => {
   assert.equal(await response.text(), 'data: x\n\n')
 })
 
-test('planted secrets are found wherever they arrive, and are never printed (KEEP-02)', async (t) => {
+test('planted secrets are detected wherever they arrive, and are never printed (KEEP-02)', async (t) => {
   const client = 'gw-client-key "of" the caller'
   const mock = await mockFor(t, { canaries: { client } })
   mock.watchFor('prompt', 'a planted prompt')
@@ -319,7 +319,7 @@ test('the ledger shows clients that leave before the answer begins or before the
   assert.match(mock.entries()[1]!.problems.join(), /broke off/)
 })
 
-test('a slow reader slows down the mock (FLOW-10)', async (t) => {
+test('a client that reads slowly slows down the mock (FLOW-10)', async (t) => {
   const mock = await mockFor(t)
   const socket = askRaw(mock, chatBody('scenario-flood', { stream: true }, prompt))
   await mock.seen(NONCE)
@@ -346,7 +346,7 @@ test('a slow reader slows down the mock (FLOW-10)', async (t) => {
   assert.deepEqual([entry.answer.body, entry.answer.bytes > 64 * 1024 * 1024], [null, true])
 })
 
-test('the same request gets the same bytes inside the process and on the port', async (t) => {
+test('a request gets the same bytes inside the process and over the port', async (t) => {
   const mock = await mockFor(t)
   const world = createWorld()
   const asks: [string, unknown][] = [

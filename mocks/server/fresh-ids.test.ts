@@ -21,7 +21,7 @@ test('the id of an answer is replaced by a new id of the same length, in every p
   ])
 })
 
-test('ids of tool calls, short ids of scripts and answers without an id are not changed', () => {
+test('tool-call ids, short ids in scripts and answers without an id are not changed', () => {
   for (const text of ['{"id":"call_authored_tools_1"}', '{"id":"chatcmpl-synthetic"}', '{"error":{}}', ''])
     assert.deepEqual(told(withOwnId(answer(text), 'abcdef0123456789')), [text])
 })
@@ -42,7 +42,7 @@ test('the answer to each call with a nonce has its own id, and the ledger shows 
   )
 })
 
-test('two scripted answers have different ids, because agents join answers with the same id', async (t) => {
+test('two scripted answers have different ids, because agents merge answers with the same id', async (t) => {
   const mock = await mockFor(t)
   mock.answer([{ say: { text: 'One.' } }, { say: { text: 'Two.' } }])
   const ids: string[] = []

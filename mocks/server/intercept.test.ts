@@ -167,7 +167,7 @@ test('a request without a recording gets a 400 that names the nearest recording 
   assert.doesNotMatch(text, /secret-in-query/)
 })
 
-test('no request reaches the network, with any host and client', async (t) => {
+test('no request reaches the network, regardless of its host and client', async (t) => {
   intercepted(t, 'none')
   for (const url of [
     'https://api.nowhere.invalid/v1/messages',

@@ -38,7 +38,7 @@ test("the ledger's size is bounded, and its counters show the number of dropped 
   )
 })
 
-test('a body without JSON is stored as text, a missing body as null', () => {
+test('a body without JSON is stored as text, and a missing body as null', () => {
   const book = createLedgerBook(createSecrets([]))
   for (const text of ['', '{"a":[1]}', 'no JSON']) book.enter(entry(text))
   assert.deepEqual(

@@ -35,7 +35,7 @@ test('a message arrives with its usage and request id', async () => {
   assert.equal(request_id, 'req_authored_messages_plain')
 })
 
-test('a stream arrives event by event, and the client’s helper joins it', async () => {
+test('a stream arrives event by event, and the client’s helper assembles the message', async () => {
   const types: string[] = []
   for await (const { type } of await client.messages.create({ ...ask, stream: true })) types.push(type)
   assert.equal(types[0], 'message_start')
@@ -52,7 +52,7 @@ test('a stream arrives event by event, and the client’s helper joins it', asyn
   assert.equal(final.usage.output_tokens, 28)
 })
 
-test('one or two tool calls arrive, whole and streamed, and their results are answered', async () => {
+test('one or two tool calls arrive, whole and streamed, and the mock answers their results', async () => {
   for (const [model, cities] of [
     ['claude-haiku-4-5', ['Hamburg']],
     ['scenario-tools-parallel', ['Hamburg', 'Oslo']],
@@ -99,7 +99,7 @@ test('a thought with its signature arrives before the text, whole and streamed',
   }
 })
 
-test('the client receives scenarios: cached tokens, a cut by the limit, many pings', async () => {
+test('the client handles cached tokens, truncation at the token limit, and many pings', async () => {
   const cached = await client.messages.create({ ...ask, model: 'scenario-usage-cached' })
   assert.deepEqual([cached.usage.input_tokens, cached.usage.cache_read_input_tokens], [128, 1920])
   const cut = await client.messages.stream({ ...ask, model: 'scenario-finish-length' }).finalMessage()
@@ -159,7 +159,7 @@ test('the client raises its own error class, with type, message and request id',
       )
 })
 
-test('a broken or failing stream ends in an error of the client', async () => {
+test('the client raises an error if a stream breaks or fails', async () => {
   for (const model of ['scenario-cut-after-3', 'scenario-error-in-stream'])
     await assert.rejects(client.messages.stream({ ...ask, model }).finalMessage(), Anthropic.AnthropicError)
 })

@@ -39,7 +39,7 @@ test('a wrong secret and an unknown key are refused, and the ledger contains no 
   assert.ok(!JSON.stringify(mock.entries()).includes(account.secretAccessKey))
 })
 
-test('a gateway reaches Claude at both cloud mocks: whole, streamed, with tools, and token counts', async (t) => {
+test('a gateway reaches Claude at both cloud mocks with whole, streamed, tool and token-count calls', async (t) => {
   useAccount(t, account)
   const { get } = await testGateway(t, {
     env: { VERTEX_TOKEN: mock.key('vertex') },
@@ -105,7 +105,7 @@ for (const [what, change, type] of [
   ],
   ['with another host', () => ({ headers: { host: 'evil.example' } }), 'InvalidSignatureException'],
   [
-    'with a token of another session',
+    'with another session’s token',
     () => ({ headers: { 'x-amz-security-token': 'other' } }),
     'UnrecognizedClientException',
   ],

@@ -43,14 +43,14 @@ test('a text arrives with its usage', async () => {
   assert.equal(modelVersion, 'gemini-3.8-flash')
 })
 
-test('a stream with lines that end in CR and LF is read', async () => {
+test('the client reads a stream with lines that end in CR and LF', async () => {
   const chunks = await streamed(ask)
   assert.equal(chunks.length, 5)
   assert.match(chunks.map(({ text }) => text).join(''), /Viele Grüße/)
   assert.equal(chunks.at(-1)!.usageMetadata!.candidatesTokenCount, 22)
 })
 
-test('one or two function calls arrive, whole and streamed, and their results are answered', async () => {
+test('one or two function calls arrive, whole and streamed, and the mock answers their results', async () => {
   for (const [model, cities] of [
     ['gemini-3.8-flash', ['Hamburg']],
     ['scenario-tools-parallel', ['Hamburg', 'Oslo']],
@@ -157,6 +157,6 @@ test('an invalid request or a wrong key gets a 400', async () => {
   assert.match(stranger.message, /API_KEY_INVALID/)
 })
 
-test('a broken stream ends in an error of the client', async () => {
+test('the client raises an error if a stream breaks', async () => {
   await assert.rejects(streamed({ ...ask, model: 'scenario-cut-after-3' }))
 })

@@ -13,7 +13,7 @@ test.after(() => interception.dispose())
 const apiKey = 'any key will do'
 const question = [{ role: 'user' as const, content: 'Where to?' }]
 
-test("Anthropic's client gets its answers from this process", async () => {
+test("Anthropic's client receives its answers from within this process", async () => {
   const stream = new Anthropic({ apiKey, maxRetries: 0 }).messages.stream({
     model: 'claude-haiku-4-5',
     max_tokens: 64,
@@ -22,7 +22,7 @@ test("Anthropic's client gets its answers from this process", async () => {
   assert.match(await stream.finalText(), /Viele Grüße/)
 })
 
-test("Gemini's client gets its answers from this process", async () => {
+test("Gemini's client receives its answers from within this process", async () => {
   const { models } = new GoogleGenAI({ apiKey: 'any-key-will-do' })
   let text = ''
   const stream = await models.generateContentStream({ model: 'gemini-3.8-flash', contents: 'Where to?' })

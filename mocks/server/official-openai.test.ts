@@ -38,7 +38,7 @@ test('a chat returns a text with its usage', async () => {
   assert.equal(model, 'gpt-6-sol')
 })
 
-test('a chat returns a stream that the client joins', async () => {
+test('a chat returns a stream that the client assembles', async () => {
   const stream = client.chat.completions.stream({ ...ask, stream_options: { include_usage: true } })
   let events = 0
   for await (const _ of stream) events++
@@ -55,7 +55,7 @@ test('a chat stream has usage only if the request asks for it', async () => {
   }
 })
 
-test('a chat returns tool calls, whole and streamed, and answers their results', async () => {
+test('a chat returns tool calls, whole and streamed, and the mock answers their results', async () => {
   const whole = await client.chat.completions.create({ ...ask, tools })
   const streamed = await client.chat.completions.stream({ ...ask, tools }).finalChatCompletion()
   for (const { choices } of [whole, streamed]) {
@@ -90,7 +90,7 @@ test('several calls in one chat stream are not mixed up', async () => {
   )
 })
 
-test('responses return a text and a stream', async () => {
+test('the Responses API returns a whole and a streamed text', async () => {
   const whole = await client.responses.create({ model: 'gpt-4o-mini', input: 'Where to?' })
   assert.equal(whole.status, 'completed')
   assert.match(whole.output_text, /recorded response/)
@@ -110,7 +110,7 @@ test('responses return a text and a stream', async () => {
   assert.match(text, /Viele Grüße/)
 })
 
-test('responses return function calls, reasoning, and scenarios', async () => {
+test('the Responses API returns function calls and reasoning, including those from scenarios', async () => {
   const called = await client.responses.create({
     model: 'gpt-4o-mini',
     input: 'Where to?',
@@ -168,7 +168,7 @@ test('embeddings, images and lists of models are returned', async () => {
   assert.ok(ids.includes('gpt-6-luna'))
 })
 
-test('a stream of pictures has as many unfinished pictures as requested, and then the finished picture', async () => {
+test('an image stream has as many unfinished images as requested, and then the finished image', async () => {
   const image = new File([Buffer.from('png')], 'a.png', { type: 'image/png' })
   const ask = { model: 'gpt-image-1', prompt: 'A waybill.', stream: true } as const
   for (const number of [{}, { partial_images: 0 }, { partial_images: 2 }, { partial_images: 3 }])
@@ -185,7 +185,7 @@ test('a stream of pictures has as many unfinished pictures as requested, and the
   await assert.rejects(client.images.generate({ ...ask, n: 2 }), /a stream of 2 images \(recorded: 1\)/)
 })
 
-test("the client raises its own error class with the provider's words", async () => {
+test("the client raises its own error class with the provider's error text", async () => {
   const classes = {
     400: OpenAI.BadRequestError,
     401: OpenAI.AuthenticationError,
@@ -212,7 +212,7 @@ test("the client raises its own error class with the provider's words", async ()
   assert.equal(limited.code, 'rate_limit_exceeded')
 })
 
-test('a broken or failing stream ends in an error of the client', async () => {
+test('the client raises an error if a stream breaks or fails', async () => {
   const chat = (model: string) => client.chat.completions.stream({ ...ask, model }).done()
   const responses = (model: string) => client.responses.stream({ model, input: 'Where to?' }).done()
   for (const start of [chat, responses]) await assert.rejects(start('scenario-cut-after-3'), /terminated/)
@@ -226,7 +226,7 @@ test('a broken or failing stream ends in an error of the client', async () => {
   })
 })
 
-test("an invalid request is refused with the name of the wrong field, and a wrong key with OpenAI's error for it", async () => {
+test("the refusal of an invalid request names the wrong field, and a wrong key gets OpenAI's error for wrong keys", async () => {
   const tooHot = await client.responses
     .create({ model: 'gpt-4o-mini', input: 'Where to?', temperature: 3 })
     .catch((error) => error)

@@ -39,7 +39,7 @@ test('an answer for every call stays until clear(), but answers for the next cal
   assert.match(await said(), /recorded answer/)
 })
 
-test('a condition or a function selects the calls, and a function that throws causes an error that says so', async (t) => {
+test('a condition or a function selects the calls, and the mock’s error says if the function threw', async (t) => {
   const { mock, said } = await scripted(t)
   mock.answer([
     { ...say('Sunny.'), when: { user: 'weather' }, times: 'every' },

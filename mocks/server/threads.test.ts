@@ -27,7 +27,7 @@ const weather = betaTool({
 })
 
 for (const stream of [false, true])
-  test(`a tool runner ends its loop by continuing its thread (stream ${stream})`, async () => {
+  test(`a tool runner completes its loop by continuing its thread (stream ${stream})`, async () => {
     const called = { id: 'toolu_1', name: 'get_weather', arguments: { city: 'Bern' } }
     mock.script(NONCE, [{ say: { calls: [called] } }, { say: { text: 'Sunny in Bern.' } }])
     const runner = client.beta.messages.toolRunner({

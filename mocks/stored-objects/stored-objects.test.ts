@@ -181,7 +181,7 @@ test("Google's files can be uploaded in parts, and a missing file is a 403", asy
   await assert.rejects(files.get({ name: file.name! }), /403|permission/)
 })
 
-test('speech is silence in the requested format, and formats that the mock lacks are refused', async (t) => {
+test('speech is silence in the requested format, and unsupported formats are refused', async (t) => {
   const { audio } = openaiAt(await mockFor(t))
   const say = async (response_format?: 'wav' | 'pcm' | 'mp3' | 'flac') => {
     const answer = await audio.speech.create({
@@ -223,7 +223,7 @@ test('moderations, pictures and ranked documents have the requested number of re
   }
 })
 
-test('interception in this process answers files and forms', async () => {
+test('in-process interception handles requests with files and forms', async () => {
   const interception = interceptProviders()
   try {
     const client = new OpenAI({ apiKey: 'any', maxRetries: 0 })

@@ -4,7 +4,7 @@ import { paired } from './paired.ts'
 
 const row = (count: number) => Array.from({ length: count }, (_, index) => (index * 7) % count)
 
-test('the interval of the median excludes as many pairs as the sign test allows', () => {
+test('the median’s interval excludes as many pairs as the sign test allows', () => {
   // Values from tables of the two-sided sign test at 5 %: 6 pairs leave out 0 on each side, 15 leave out 3,
   // and 25 leave out 7.
   assert.deepEqual(paired(row(6)), { median: 2.5, low: 0, high: 5 })

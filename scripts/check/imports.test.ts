@@ -31,12 +31,12 @@ for (const [file, target, allowed] of [
     assert.equal(offence(rules, file, target) === null, allowed)
   })
 
-test('the rule of the longest matching folder applies', () => {
+test('the rule for the longest matching folder applies', () => {
   assert.equal(folderOf(rules, 'src/store/sqlite/open.ts'), 'src/store/sqlite')
   assert.equal(folderOf(rules, 'elsewhere/open.ts'), null)
 })
 
-test('an export that no other file uses is found', () => {
+test('an export that no other file uses is reported', () => {
   const texts = new Map([
     ['a.ts', 'export const used = 1\nexport const unused = used'],
     ['b.ts', "import { used } from './a.ts'"],

@@ -6,7 +6,7 @@ import { frozenIds, withRows, withSentence } from './requirement-rows.ts'
 const row = (id: string, more: Partial<Requirement> = {}): Requirement =>
   ({ id, level: 'MUST', scope: 'Waybill', text: `${id} holds.`, ...more }) as Requirement
 
-test('a table of the contract contains the rows of its family in order', () => {
+test('a table in the contract contains the rows of its family in order', () => {
   const head = 'A.\n\n| id | level | scope | needs | sentence |\n|---|---|---|---|---|\n'
   const before = `${head}| A-01 | MUST | x | | Old. |\n\n| id | level | sentence |\n|---|---|---|\n| B-01 | MUST | Old. |\n\nEnd.`
   const rows = [row('A-01', { needs: 'log', level_waybill: 'MUST' }), row('A-02'), row('B-01')]
@@ -17,7 +17,7 @@ test('a table of the contract contains the rows of its family in order', () => {
   assert.throws(() => withRows(before, [row('C-01')]), /no table for C/)
 })
 
-test('a check begins with its requirement’s sentence, and a comment that only has different line breaks stays unchanged', () => {
+test('a check begins with its requirement’s sentence, and a comment that differs only in line breaks stays unchanged', () => {
   const same = '// A-01: A-01\n// holds.\nimport x\n'
   assert.equal(withSentence(same, row('A-01'), '//'), same)
   assert.equal(withSentence('// A-01: Old.\ncode\n', row('A-01'), '//'), '// A-01: A-01 holds.\ncode\n')

@@ -29,7 +29,7 @@ test('a run does not delete other files in the scratch directory', (t) => {
   assert.deepEqual(readdirSync(join(scratch, 'reports')), ['mine'])
 })
 
-test('a gateway is installed once, and again after a change of its install lines or of this project’s directory', (t) => {
+test('a gateway is installed again only if its install lines or this project’s directory have changed', (t) => {
   const scratch = mkdtempSync(join(tmpdir(), 'waybill-peers-test-'))
   t.after(() => rmSync(scratch, { recursive: true }))
   const directory = join(scratch, 'mine')

@@ -23,7 +23,7 @@ writeFileSync(FILE, html)
 after(() => rmSync(directory, { recursive: true }))
 const skip = withoutBrowser
 
-test('each verdict of each gateway has a cell with a link to the verdict', () => {
+test('each gateway’s verdicts have cells with links to the verdicts', () => {
   const verdicts = readOutcomes().flatMap(({ name, verdicts }) => verdicts.map(({ id }) => `${name}.${id}`))
   assert.ok(verdicts.length > 200)
   const places = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!)
@@ -39,7 +39,7 @@ test('the scoreboard page is small, loads no resources, and contains no path of 
   assert.doesNotMatch(html, /\/(tmp|home|root|work)\/\w/)
 })
 
-test('text from a gateway is escaped, and with more gateways the excerpts become shorter instead of the page longer', () => {
+test('text from a gateway is escaped, and additional gateways make the excerpts shorter instead of the page longer', () => {
   const hostile = '</script><img src=x onerror=alert(1)>'
   const [one] = readOutcomes().filter(({ results }) => results !== null)
   const verdicts = one!.verdicts.map((each) => ({ ...each, outcome: 'fail' as const, reason: hostile }))
@@ -59,7 +59,7 @@ test('text from a gateway is escaped, and with more gateways the excerpts become
   assert.ok(made.length < 1_200 * failures, `${made.length} characters for ${failures} failures`)
 })
 
-test('the filter narrows the table, is part of the link, and does not open another page', {
+test('the filter narrows the table, updates the link, and opens no other page', {
   skip,
 }, async (t) => {
   const { page } = await openTab(t, FILE.href)

@@ -4,7 +4,7 @@ import { withoutCaptures } from '../../mocks/import/test-captures.ts'
 import { type Recording, readRecordings } from '../../mocks/recording/format.ts'
 import { capturesDir, compareAll, hasDrifted, readCaptures } from './drift.ts'
 
-test('no recording has drifted from real answers, and a changed recording would be found', {
+test('no recording has drifted from real answers, and a changed recording would be detected', {
   skip: withoutCaptures,
 }, (t) => {
   const captures = readCaptures(capturesDir)

@@ -38,7 +38,7 @@ const after: ComparedPrices = [
   },
 ]
 
-test('the report of a newer table lists cheaper, dearer, changed, new and deleted prices by provider', () => {
+test('the report on a newer price table lists cheaper, dearer, changed, new and deleted prices by provider', () => {
   assert.deepEqual(differences(before, after), [
     '- alpha, cheaper: falls (input $1 → $0.5, output $8 → $4)',
     '- alpha, dearer: rises (input $1 → $1.5)',

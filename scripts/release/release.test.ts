@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formula, notes, strays } from './files.ts'
 
-test('places that name another version are found with their lines', () => {
+test('mentions of another version are reported with their lines', () => {
   const files = {
     'compose.yaml': 'a: 1\nimage: waybill:1.2.2\n',
     'docs/a.md': '`npm install ./waybill-1.2.3.tgz`, then waybill:1.2.3',

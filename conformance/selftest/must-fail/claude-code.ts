@@ -7,7 +7,7 @@ const profile = 'claude-code'
 
 export const mustFail = {
   'capabilities-are-filtered': {
-    what: 'The gateway leaves out values of anthropic-beta that it does not know.',
+    what: 'The gateway drops unknown anthropic-beta values.',
     profile,
     caughtBy: ['CC-01/values-arrive'],
     hooks: {
@@ -19,7 +19,7 @@ export const mustFail = {
     },
   },
   'capabilities-are-sorted': {
-    what: 'The gateway sorts the values of anthropic-beta.',
+    what: 'The gateway sorts the anthropic-beta values.',
     profile,
     caughtBy: ['CC-01/values-keep-their-order'],
     hooks: {

@@ -40,7 +40,7 @@ export const mustFail = {
     hooks: configured(['output: 2,', 'output: 2.5,']),
   },
   'rounds-costs-unsaid': {
-    what: 'Recorded costs are rounded to hundredths of a dollar, although the target file does not declare it.',
+    what: 'Recorded costs are rounded to hundredths of a dollar, although the target file does not declare this.',
     caughtBy: ['COST-01/tokens-times-prices'],
     hooks: recorded((cost) => Math.round(cost * 100) / 100),
   },
@@ -75,7 +75,7 @@ export const mustFail = {
     hooks: configured(['{ flex: 0.5, priority: 1.8 }', '{ flex: 1, priority: 1 }']),
   },
   'bills-the-tier-that-was-asked-for': {
-    what: 'A call that requested tier priority is charged for priority although it was served at tier default.',
+    what: 'A call that requested the priority tier is charged at that tier’s price although it was served at the default tier.',
     caughtBy: ['COST-03/tier-as-served'],
     hooks: overheard(/"service_tier":"default"/g, '"service_tier":"priority"'),
   },
@@ -100,7 +100,7 @@ export const mustFail = {
     hooks: configured(['tokens: 200000', 'tokens: 2000000']),
   },
   'forgets-the-compaction': {
-    what: 'The cost includes only the counts at the top level of the usage.',
+    what: 'The cost includes only the top-level counts in the usage.',
     caughtBy: ['COST-06/compaction'],
     hooks: overheard(/"iterations":\[[^\]]*\]/g, '"iterations":[]'),
   },
@@ -115,7 +115,7 @@ export const mustFail = {
     hooks: configured(['budget: { usd: 0.0125, per: day }', 'budget: { usd: 1, per: day }']),
   },
   'budget-lets-nothing-through': {
-    what: 'Every call of a key with a budget is refused.',
+    what: 'Every call with a key that has a budget is refused.',
     caughtBy: ['BUDGET-01/budget-can-be-spent'],
     hooks: {
       request(wanted) {

@@ -14,7 +14,7 @@ import { changeJson, type MustFail } from '../gateway.ts'
 
 export const mustFail = {
   'knows-all-fields-of-messages': {
-    what: 'Fields of a Messages call are left out if the gateway does not know them.',
+    what: 'The gateway drops unknown fields in Messages calls.',
     caughtBy: ['DIAL-01', 'DIAL-02/unknown-parts-arrive'],
     hooks: changeRequest(isMessages, (json) => withoutMember(json, 'x_waybill_probe')),
   },
@@ -91,26 +91,26 @@ export const mustFail = {
     },
   },
   'losses-do-not-matter': {
-    what: 'A route that refuses losses translates anyway.',
+    what: 'A route that should refuse lossy translations translates anyway.',
     caughtBy: ['DIAL-04/losses-are-refused'],
     hooks: { config: (text) => text.replace('on_loss: refuse, ', '') },
   },
   'tool-ids-as-they-come': {
-    what: 'Ids of tool calls contain characters that Messages clients do not accept.',
+    what: 'Tool-call ids contain characters that Messages clients do not accept.',
     caughtBy: ['DIAL-06/ids-fit'],
     hooks: {
       body: eachBody(isMessages, (json) => eachCallOf(json, (call) => ({ ...call, id: `${call.id}:0` }))),
     },
   },
   'results-lose-their-calls': {
-    what: 'The provider receives tool results with other ids than the calls.',
+    what: 'Tool results reach the provider with different ids from those of their calls.',
     caughtBy: ['DIAL-06/results-find-their-calls'],
     hooks: changeRequest(isMessages, (json) =>
       eachResult(json, (result) => ({ ...result, tool_use_id: `result_${result.tool_use_id}` })),
     ),
   },
   'seals-do-not-come-back': {
-    what: 'The gateway leaves out sealed reasoning in the input of a Responses call.',
+    what: 'The gateway drops sealed reasoning from the input of a Responses call.',
     caughtBy: ['DIAL-08'],
     hooks: changeRequest(isResponses, (json) => ({
       ...json,

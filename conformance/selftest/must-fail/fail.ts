@@ -33,7 +33,7 @@ export const mustFail = {
     },
   },
   'empty-5xx': {
-    what: 'A broken provider becomes an error without a body.',
+    what: 'A provider failure becomes an error without a body.',
     caughtBy: ['FAIL-05'],
     hooks: {
       body: (body, wanted) => (callIn(wanted) && /"upstream_/.test(body) ? '' : body),
@@ -67,7 +67,7 @@ export const mustFail = {
     },
   },
   'reads-it-whole-first': {
-    what: 'A body that is too long is refused only after it was read completely.',
+    what: 'A body that is too long is refused only after the gateway has read it completely.',
     caughtBy: ['FAIL-03'],
     hooks: {
       async request({ headers }) {
@@ -96,7 +96,7 @@ export const mustFail = {
     },
   },
   'waits-for-ever': {
-    what: 'The wait for a silent provider is six seconds longer than declared.',
+    what: 'The gateway waits for a silent provider six seconds longer than declared.',
     caughtBy: ['FAIL-05'],
     hooks: {
       async body(body, wanted) {

@@ -29,7 +29,7 @@ const NOTICED_MS = 1_100
 
 export const mustFail = {
   'loops-on-a-refusal': {
-    what: 'A request that the provider refused is sent repeatedly without a change.',
+    what: 'The gateway sends a refused request repeatedly without changing it.',
     caughtBy: ['FIT-08/at-most-once-more'],
     hooks: {
       async request(wanted, context) {
@@ -38,7 +38,7 @@ export const mustFail = {
     },
   },
   'adjusts-without-a-word': {
-    what: 'A refused parameter is left out of a second request without notice to the client.',
+    what: 'The gateway leaves out a refused parameter on its second attempt without informing the client.',
     caughtBy: ['FIT-08/says-what-it-left-out'],
     hooks: {
       async request(wanted, context) {
@@ -58,7 +58,7 @@ export const mustFail = {
     },
   },
   'forgets-when-it-restarts': {
-    what: 'Learned refusals are only in memory, but the target file declares that they survive a restart.',
+    what: 'Learned refusals are stored only in memory, although the target file declares that they survive a restart.',
     caughtBy: ['FIT-09/over-a-restart'],
     hooks: { before: forget },
   },

@@ -26,14 +26,14 @@ export const mustFail = {
     },
   },
   'decodes-each-chunk': {
-    what: 'Characters that are split between two pieces are garbled.',
+    what: 'Characters that are split between two chunks are garbled.',
     caughtBy: ['FLOW-02'],
     hooks: {
       upstream: { chunk: (bytes) => bytes.toString('utf8') },
     },
   },
   'ends-with-a-stream': {
-    what: 'A stream that breaks on either side crashes the gateway.',
+    what: 'The gateway crashes if the client or the provider breaks off a stream.',
     caughtBy: ['FLOW-06', 'LOG-01', 'LOG-06', 'LOG-07'],
     asCommand: true,
     hooks: {
@@ -146,7 +146,7 @@ export const mustFail = {
     },
   },
   'message-for-delta': {
-    what: 'Events of a stream have `message` instead of `delta`.',
+    what: 'Stream events have `message` instead of `delta`.',
     caughtBy: ['FLOW-01'],
     hooks: {
       event: (event) => [event.replaceAll('"delta"', '"message"')],

@@ -53,7 +53,7 @@ export const mustFail = {
     },
   },
   'google-errors-of-openai': {
-    what: 'The gateway’s own errors have OpenAI’s format for Google’s clients.',
+    what: 'Google’s clients receive the gateway’s own errors in OpenAI’s format.',
     caughtBy: ['GEM-01/wrong-key-is-refused', 'GEM-04/error-is-in-shape'],
     hooks: {
       body: eachBody(isGemini, (json) =>
@@ -82,7 +82,7 @@ export const mustFail = {
     },
   },
   'gemini-known-members-only': {
-    what: 'Members of a call that the gateway does not know are left out.',
+    what: 'The gateway drops unknown members of a call.',
     caughtBy: ['GEM-02/body-is-unchanged'],
     hooks: changeRequest(isGemini, (json) => withoutMember(json, 'waybillProbe')),
   },
@@ -96,7 +96,7 @@ export const mustFail = {
     },
   },
   'gemini-without-headers': {
-    what: "The gateway leaves out Google's headers that it does not know.",
+    what: 'The gateway drops unknown headers from Google.',
     caughtBy: ['GEM-02/headers-arrive'],
     hooks: {
       request(wanted) {
@@ -105,12 +105,12 @@ export const mustFail = {
     },
   },
   'gemini-other-line-ends': {
-    what: 'Lines of a stream have other line ends than the provider’s.',
+    what: 'A stream has different line endings from the provider’s.',
     caughtBy: ['GEM-03/same-events'],
     hooks: { event: (event, _, wanted) => [isGemini(wanted) ? event.replaceAll('\r\n', '\n') : event] },
   },
   'gemini-without-signatures': {
-    what: 'The gateway leaves out the signatures of thoughts.',
+    what: 'The gateway drops thought signatures.',
     caughtBy: ['GEM-03/same-events'],
     hooks: {
       event: eachEvent(
@@ -133,7 +133,7 @@ export const mustFail = {
     },
   },
   'gemini-refusal-in-own-words': {
-    what: "The gateway replaces the words of a provider's refusal.",
+    what: "The gateway replaces the text of a provider's refusal.",
     caughtBy: ['GEM-04/refusal-arrives-word-for-word'],
     hooks: {
       body: eachBody(isGemini, (json) =>
@@ -171,7 +171,7 @@ export const mustFail = {
     hooks: { body: eachBody(isGemini, withoutFeedback), event: eachEvent(isGemini, withoutFeedback) },
   },
   'unknown-gemini-is-400': {
-    what: 'An unknown model id gets 400 for Google’s clients.',
+    what: 'Google’s clients receive 400 for an unknown model id.',
     caughtBy: ['GEM-07/default-or-not-found'],
     hooks: {
       request: ({ path }) =>
@@ -195,7 +195,7 @@ export const mustFail = {
     hooks: { body: eachBody(isCount, () => ({ totalTokens: 0 })) },
   },
   'openai-list-for-google': {
-    what: 'Google’s clients get a list in OpenAI’s format.',
+    what: 'Google’s clients receive the model list in OpenAI’s format.',
     caughtBy: ['GEM-09/list-is-in-shape'],
     hooks: {
       body: onRead(/^\/v1beta\/models(\?|$)/, ({ models }) => ({
@@ -204,7 +204,7 @@ export const mustFail = {
     },
   },
   'google-model-without-prefix': {
-    what: 'A single model is named without `models/`.',
+    what: 'The name of a single model lacks the prefix `models/`.',
     caughtBy: ['GEM-09/one-is-in-shape'],
     hooks: {
       body: onRead(/^\/v1beta\/models\/[^:]+$/, (json) => ({
@@ -237,7 +237,7 @@ export const mustFail = {
     },
   },
   'gemini-names-no-server': {
-    what: 'The response header for Google’s clients names another model.',
+    what: 'In answers to Google’s clients, the response header names another model.',
     caughtBy: ['TELL-01@gemini'],
     hooks: {
       responseStart(start, wanted) {

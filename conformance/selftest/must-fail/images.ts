@@ -5,12 +5,12 @@ import { type MustFail, onRead, RECORD } from '../gateway.ts'
 
 export const mustFail = {
   'pictures-are-free': {
-    what: 'The record of pictures without usage has a cost of 0.',
+    what: 'An image call without usage is recorded with a cost of 0.',
     caughtBy: ['IMG-01/never-0-without-usage'],
     hooks: { body: onRead(RECORD, (json) => ({ ...json, cost_usd: json.cost_usd ?? 0 })) },
   },
   'pictures-at-one-price': {
-    what: 'All calls for pictures have the same recorded cost, independent of their usage.',
+    what: 'All image calls have the same recorded cost, regardless of their usage.',
     caughtBy: ['IMG-01/priced-by-usage'],
     hooks: {
       body: onRead(RECORD, (json) => ({ ...json, cost_usd: json.cost_usd === null ? null : 0.04 })),
@@ -22,7 +22,7 @@ export const mustFail = {
     hooks: changeRequest(isImages, (json) => withoutMember(json, 'size')),
   },
   'pictures-without-usage': {
-    what: "The gateway leaves out the provider's information about its pictures.",
+    what: "The gateway drops the provider's information about its images.",
     caughtBy: ['IMG-02/pictures-are-unchanged'],
     hooks: { body: eachBody(isImages, (json) => withoutMember(json, 'usage')) },
   },

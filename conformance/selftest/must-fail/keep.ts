@@ -91,7 +91,7 @@ export const mustFail = {
     },
   },
   'a-key-in-a-url-will-do': {
-    what: 'A key in the query of a read is accepted.',
+    what: 'Read endpoints accept a key in the query.',
     caughtBy: ['KEEP-03/key-in-a-url-is-refused'],
     hooks: {
       request(wanted) {
@@ -113,7 +113,7 @@ export const mustFail = {
     },
   },
   'public-says-more': {
-    what: 'Public metadata contains one more field.',
+    what: 'Public metadata contains an additional field.',
     caughtBy: ['KEEP-05'],
     hooks: {
       body: onRead(/^\/v1beta\/models$/, (json) => ({
@@ -122,7 +122,7 @@ export const mustFail = {
     },
   },
   'public-without-keys': {
-    what: 'Listening on a public address without keys is not refused.',
+    what: 'A configuration with a public address and without keys is not refused.',
     caughtBy: ['KEEP-06'],
     hooks: {
       config: (text) => text.replace('host: 0.0.0.0, ', ''),
@@ -160,7 +160,7 @@ export const mustFail = {
     },
   },
   'locks-out-whom-it-does-not-know-alike': {
-    what: 'Model lists are 403 for all keys, valid or not.',
+    what: 'Every key, valid or not, gets 403 for model lists.',
     caughtBy: ['KEEP-03/answered-with-the-key'],
     profile: 'observable',
     hooks: {
@@ -169,7 +169,7 @@ export const mustFail = {
     },
   },
   'hides-own-calls': {
-    what: 'The records of a session are empty, even for the key that made the calls.',
+    what: 'The records in a session are not listed, even with the key that made its calls.',
     caughtBy: ['KEEP-04/own-key-finds-it'],
     hooks: {
       body: (body, { path }) =>
@@ -234,7 +234,7 @@ export const mustFail = {
     },
   },
   'splits-sessions-over-keys': {
-    what: "The gateway rotates a provider's keys without regard to the session.",
+    what: "The gateway rotates a provider's keys regardless of the session.",
     caughtBy: ['KEEP-11/session-keeps-its-key'],
     hooks: () => {
       let calls = 0

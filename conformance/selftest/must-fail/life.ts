@@ -20,7 +20,7 @@ export const mustFail = {
     },
   },
   'forgets-open-attempts': {
-    what: 'Attempts that were open when the gateway was killed are deleted at the next start.',
+    what: 'Attempts that were open when the gateway was killed are deleted on the next start.',
     caughtBy: ['LIFE-01'],
     asCommand: true,
     hooks: {
@@ -58,7 +58,7 @@ export const mustFail = {
     },
   },
   'open-for-ever': {
-    what: 'Calls that a kill interrupted stay open on record.',
+    what: 'Calls that were interrupted by a kill are still recorded as open.',
     caughtBy: ['LIFE-01'],
     asCommand: true,
     hooks: {
@@ -92,7 +92,7 @@ export const mustFail = {
     },
   },
   'invents-answers': {
-    what: 'Each record has ten additional attempts that were answered.',
+    what: 'Each record lists ten additional attempts with answers.',
     caughtBy: ['LIFE-01/no-invented-answer'],
     asCommand: true,
     hooks: {
@@ -119,7 +119,7 @@ export const mustFail = {
     },
   },
   'has-every-artifact': {
-    what: 'Artifacts that were deleted are answered with 200.',
+    what: 'Requests for deleted artifacts are answered with 200.',
     caughtBy: ['LIFE-03/artifacts-under-cap'],
     hooks: {
       responseStart(head, { path }) {
@@ -142,7 +142,7 @@ export const mustFail = {
     },
   },
   'forgets-streams-on-reload': {
-    what: 'Events of an open stream are lost after a change of the configuration.',
+    what: 'An open stream loses events when the configuration changes.',
     caughtBy: ['LIFE-07/open-stream-ends-well'],
     hooks: () => {
       let first: string | null = null

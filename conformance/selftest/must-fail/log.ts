@@ -12,7 +12,7 @@ export const mustFail = {
     },
   },
   'analytics-name-a-call': {
-    what: 'The routing analytics contain the id of a call.',
+    what: 'The routing analytics contain a call id.',
     caughtBy: ['LOG-10'],
     hooks: () => {
       let last: unknown = null
@@ -47,7 +47,7 @@ export const mustFail = {
     },
   },
   'failed-calls-name-the-first': {
-    what: 'The record of a failed call names the target picked first instead of the last target.',
+    what: 'The record of a failed call names the target that was picked first instead of the last target.',
     caughtBy: ['LOG-05'],
     hooks: {
       body: onRead(RECORD, (json) =>
@@ -100,7 +100,7 @@ export const mustFail = {
     },
   },
   'forgets-why': {
-    what: 'Attempts on record have no reason.',
+    what: 'Recorded attempts have no reason.',
     caughtBy: ['LOG-05'],
     hooks: {
       body: onRead(RECORD, (json) => ({
@@ -110,7 +110,7 @@ export const mustFail = {
     },
   },
   'forgives-bad-filters': {
-    what: 'Invalid parameters are ignored.',
+    what: 'The log ignores invalid query parameters.',
     caughtBy: ['LOG-09'],
     hooks: {
       async request(wanted, { gateway }) {
@@ -187,7 +187,7 @@ export const mustFail = {
     },
   },
   'loses-a-row-between-pages': {
-    what: 'Each page after the first lacks its first row.',
+    what: 'Each page of the log after the first lacks its first row.',
     caughtBy: ['LOG-09'],
     hooks: {
       body: (body, { path }) =>
@@ -236,7 +236,7 @@ export const mustFail = {
     },
   },
   'repeats-a-row-between-pages': {
-    what: 'Each page after the first begins with a row of the previous page.',
+    what: 'Each page of the log after the first begins with a row from the previous page.',
     caughtBy: ['LOG-09'],
     hooks: () => {
       let last: unknown[] = []
@@ -308,7 +308,7 @@ export const mustFail = {
     },
   },
   'never-completed': {
-    what: 'A record keeps the state streaming after the end of the answer.',
+    what: 'A record still has the state `streaming` after the answer has ended.',
     caughtBy: ['LOG-03/completed-afterwards'],
     hooks: {
       body: onRead('/api/usage/request-logs/', (json) =>
@@ -322,7 +322,7 @@ export const mustFail = {
     hooks: { body: onRead('/api/analytics', (json) => ({ ...json, total_calls: json.total_calls + 1 })) },
   },
   'sessions-count-one-more': {
-    what: 'A session has one call more than the log.',
+    what: 'The call count of a session exceeds its calls in the log by one.',
     caughtBy: ['LOG-10/sessions'],
     hooks: {
       body: onRead('/api/sessions', (json) => ({

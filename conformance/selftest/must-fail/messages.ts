@@ -20,7 +20,7 @@ export const mustFail = {
     hooks: until(isMessages, /message_stop/),
   },
   'messages-text-is-lost': {
-    what: 'The gateway leaves out the third text delta of a Messages stream.',
+    what: 'The gateway drops the third text delta of a Messages stream.',
     caughtBy: ['FLOW-01@messages', 'FLOW-02@messages', 'TELL-05@messages'],
     hooks: {
       event: (event, index, wanted) =>
@@ -28,7 +28,7 @@ export const mustFail = {
     },
   },
   'messages-ends-cleanly': {
-    what: 'A Messages stream that broke ends with message_stop.',
+    what: 'A Messages stream that broke off ends with message_stop.',
     caughtBy: ['DIAL-05', 'FLOW-06@messages', 'MSG-14', 'FLOW-09@messages'],
     hooks: cleanEnd(isMessages, 'event: message_stop\ndata: {"type":"message_stop"}\n\n'),
   },
@@ -47,7 +47,7 @@ export const mustFail = {
     hooks: { request: ({ path }) => (/^\/v1\/messages\?/.test(path) ? failWith(404) : undefined) },
   },
   'blocks-stay-open': {
-    what: 'The gateway leaves out the end of each Messages block.',
+    what: 'The gateway drops the event that ends each Messages block.',
     caughtBy: ['MSG-02', 'MSG-03'],
     hooks: { event: eachEvent(isMessages, (json) => (json.type === 'content_block_stop' ? null : json)) },
   },
@@ -75,7 +75,7 @@ export const mustFail = {
     },
   },
   'no-input-without-arguments': {
-    what: 'A tool call without arguments has no member input.',
+    what: 'A tool call without arguments has no `input` member.',
     caughtBy: ['MSG-04/input-is-an-object'],
     hooks: {
       event: eachEvent(isMessages, (json) =>
@@ -91,7 +91,7 @@ export const mustFail = {
     hooks: { event: eachEvent(isMessages, (json) => (json.delta?.type === 'signature_delta' ? null : json)) },
   },
   'thoughts-are-not-returned': {
-    what: 'Thoughts in the history of a Messages call do not reach the provider.',
+    what: 'Thoughts in earlier turns of a Messages call do not reach the provider.',
     caughtBy: ['MSG-05/thoughts-go-back'],
     hooks: changeRequest(isMessages, (json) => ({
       ...json,
@@ -258,7 +258,7 @@ export const mustFail = {
     hooks: { request: ({ path }) => (path === '/api/hello' ? failWith(401) : undefined) },
   },
   'one-list-for-all': {
-    what: "A client of messages gets the model list in OpenAI's format.",
+    what: "A Messages client receives the model list in OpenAI's format.",
     caughtBy: ['MSG-22'],
     hooks: {
       request({ path, headers }) {
@@ -274,7 +274,7 @@ export const mustFail = {
     ),
   },
   'counts-the-prompt-only': {
-    what: 'The estimate of tokens leaves out tools, results and the system prompt.',
+    what: 'The token estimate leaves out tools, tool results and the system prompt.',
     caughtBy: ['CNT-02/estimate-holds-all'],
     hooks: changeRequest(isCount, ({ model, messages }) => ({ model, messages: messages?.slice(0, 1) })),
   },
@@ -284,7 +284,7 @@ export const mustFail = {
     hooks: { body: eachBody(isCount, (json) => ({ ...json, input_tokens: json.input_tokens - 1 })) },
   },
   'failed-count-cools': {
-    what: 'The first target of a route is skipped after a failed count.',
+    what: 'The gateway skips the first target of a route after a failed token count.',
     caughtBy: ['CNT-03'],
     hooks: () => {
       let counted = 0

@@ -41,47 +41,47 @@ const PROBE = /^x_waybill_probe$/
 
 export const mustFail = {
   'unknown-members-of-chat-are-left-out': {
-    what: 'Members of a whole answer of chat that the gateway does not know are left out.',
+    what: 'The gateway drops unknown members of whole chat answers.',
     caughtBy: ['DIAL-14/unknown-members-arrive'],
     hooks: leftOut(isChat, PROBE, 'whole'),
   },
   'unknown-members-of-chunks-are-left-out': {
-    what: 'Members of chunks that the gateway does not know are left out.',
+    what: 'The gateway drops unknown members of chunks.',
     caughtBy: ['DIAL-14/unknown-members-arrive'],
     hooks: leftOut(isChat, PROBE, 'streamed'),
   },
   'unknown-members-of-messages-are-left-out': {
-    what: 'Members of a whole message that the gateway does not know are left out.',
+    what: 'The gateway drops unknown members of whole messages.',
     caughtBy: ['DIAL-14@messages/unknown-members-arrive'],
     hooks: leftOut(isMessages, PROBE, 'whole'),
   },
   'unknown-members-of-responses-are-left-out': {
-    what: 'Members of Responses events are left out if the gateway does not know them.',
+    what: 'The gateway drops unknown members of Responses events.',
     caughtBy: ['DIAL-14@responses/unknown-members-arrive'],
     hooks: leftOut(isResponses, PROBE, 'streamed'),
   },
   'unknown-members-of-gemini-are-left-out': {
-    what: 'Members of the events of Gemini that the gateway does not know are left out.',
+    what: 'The gateway drops unknown members of Gemini events.',
     caughtBy: ['DIAL-14@gemini/unknown-members-arrive'],
     hooks: leftOut(isGemini, PROBE, 'streamed'),
   },
   'sources-of-gemini-are-left-out': {
-    what: 'Citations of a whole answer of Gemini are left out.',
+    what: 'The gateway drops the citations from whole Gemini answers.',
     caughtBy: ['DIAL-14@gemini/sources-arrive'],
     hooks: leftOut(isGemini, /^citationMetadata$/, 'whole'),
   },
   'sources-of-chunks-are-left-out': {
-    what: 'Annotations of chunks are left out.',
+    what: 'The gateway drops the annotations from chunks.',
     caughtBy: ['DIAL-14/sources-arrive'],
     hooks: leftOut(isChat, /^annotations$/, 'streamed'),
   },
   'sources-of-messages-are-left-out': {
-    what: 'Citations of a whole message are left out.',
+    what: 'The gateway drops the citations from whole messages.',
     caughtBy: ['DIAL-14@messages/sources-arrive'],
     hooks: leftOut(isMessages, /^citations$/, 'whole'),
   },
   'sources-of-responses-are-left-out': {
-    what: 'Annotations of a whole response are left out.',
+    what: 'The gateway drops the annotations from whole responses.',
     caughtBy: ['DIAL-14@responses/sources-arrive'],
     hooks: leftOut(isResponses, /^annotations$/, 'whole'),
   },
@@ -95,7 +95,7 @@ export const mustFail = {
     },
   },
   'version-is-the-usual-one': {
-    what: "A provider of messages receives the usual anthropic-version instead of the client's.",
+    what: "A Messages provider receives the usual anthropic-version instead of the client's.",
     caughtBy: ['DIAL-02/unknown-parts-arrive'],
     hooks: {
       request(wanted) {
@@ -146,7 +146,7 @@ export const mustFail = {
     hooks: lost(isMessages, 'stop_sequences'),
   },
   'effort-is-left-out': {
-    what: 'The field output_config, with the effort, does not reach a Messages provider.',
+    what: 'The field output_config, which contains the effort, does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: lost(isMessages, 'output_config'),
   },
@@ -166,7 +166,7 @@ export const mustFail = {
     hooks: lost(isMessages, 'tool_choice'),
   },
   'turns-are-not-cached': {
-    what: 'The field cache_control of a text in a turn does not reach a Messages provider.',
+    what: 'The cache_control field on a text in a turn does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: changeRequest(isMessages, (json) =>
       eachBlock('text')(json, (block) => withoutMember(block, 'cache_control')),
@@ -188,7 +188,7 @@ export const mustFail = {
     })),
   },
   'thoughts-of-the-history-are-left-out': {
-    what: 'Thinking blocks that no tool call follows do not reach a Messages provider.',
+    what: 'Thinking blocks that are not followed by a tool call do not reach a Messages provider.',
     caughtBy: ['MSG-05/thoughts-go-back'],
     hooks: changeRequest(isMessages, (json) => ({
       ...json,
@@ -217,7 +217,7 @@ export const mustFail = {
     hooks: lost(isResponses, 'reasoning'),
   },
   'summary-is-not-asked-for': {
-    what: 'The member summary of reasoning does not reach a Responses provider.',
+    what: 'The `summary` member of the field reasoning does not reach a Responses provider.',
     caughtBy: ['DIAL-01@responses/same-body'],
     hooks: changeRequest(isResponses, (json) =>
       json.reasoning ? { ...json, reasoning: withoutMember(json.reasoning, 'summary') } : json,
@@ -244,7 +244,7 @@ export const mustFail = {
     hooks: lost(isResponses, 'truncation'),
   },
   'items-lose-their-ids': {
-    what: 'The ids of items in the input do not reach a Responses provider.',
+    what: 'The ids of input items do not reach a Responses provider.',
     caughtBy: ['RSP-07/items-arrive'],
     hooks: changeRequest(isResponses, (json) => ({
       ...json,
@@ -288,21 +288,21 @@ export const mustFail = {
     },
   },
   'names-what-was-asked-for': {
-    what: 'The record of a response gives the requested id as the model that served the call.',
+    what: 'A Responses call is recorded with the requested id as the model that served it.',
     caughtBy: ['LOG-02@responses/model'],
     hooks: {
       body: recorded('/v1/responses', (record) => ({ ...record, resolved_model: record.requested_model })),
     },
   },
   'streams-of-messages-cost-nothing': {
-    what: 'The record of a Messages stream has a cost of 0.',
+    what: 'A Messages stream is recorded with a cost of 0.',
     caughtBy: ['LOG-02@messages/cost'],
     hooks: {
       body: recorded('/v1/messages', (record) => (record.stream ? { ...record, cost_usd: 0 } : record)),
     },
   },
   'streams-of-responses-have-no-tokens': {
-    what: 'The record of a Responses stream has no tokens.',
+    what: 'A Responses stream is recorded without tokens.',
     caughtBy: ['LOG-02@responses/input-tokens'],
     hooks: {
       body: recorded('/v1/responses', (record) =>
@@ -311,7 +311,7 @@ export const mustFail = {
     },
   },
   'messages-have-no-session': {
-    what: 'The record of a message has no session.',
+    what: 'A Messages call is recorded without its session.',
     caughtBy: ['LOG-02@messages/session'],
     hooks: { body: recorded('/v1/messages', (record) => ({ ...record, session_id: null })) },
   },
@@ -325,7 +325,7 @@ export const mustFail = {
     },
   },
   'native-deltas-change-places': {
-    what: 'Two deltas of an untranslated response are swapped but keep their numbers.',
+    what: 'Two deltas of an untranslated response are swapped but keep their sequence numbers.',
     caughtBy: ['FLOW-01@responses'],
     hooks: {
       event: eachEvent(isResponses, (json) =>
@@ -336,7 +336,7 @@ export const mustFail = {
     },
   },
   'unknown-events-are-left-out': {
-    what: 'The gateway leaves out Responses events if it does not know their type.',
+    what: 'The gateway drops Responses events of unknown types.',
     caughtBy: ['DIAL-03@responses'],
     hooks: {
       event: (event, _, wanted) =>

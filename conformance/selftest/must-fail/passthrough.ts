@@ -31,7 +31,7 @@ const asOwner = (is: (wanted: Wanted) => boolean) => (): GatewayHooks => {
 
 export const mustFail = {
   'relayed-unrecorded': {
-    what: 'Calls that are relayed without being understood are not recorded.',
+    what: 'Calls that the gateway passes through without parsing them are not recorded.',
     caughtBy: ['PASS-01/relayed-is-recorded'],
     hooks: unrecorded(/^\/v1\/(moderations|audio)/),
   },
@@ -48,7 +48,7 @@ export const mustFail = {
     },
   },
   'relayed-json-written-again': {
-    what: 'Relayed JSON is parsed and written again.',
+    what: 'The gateway parses JSON that it should only pass through, and writes it again.',
     caughtBy: ['PASS-02/request-is-unchanged'],
     hooks: {
       request(wanted) {
@@ -58,13 +58,13 @@ export const mustFail = {
     },
   },
   'relayed-values-changed': {
-    what: 'A relayed answer loses a member.',
+    what: 'An answer loses a member while it is passed through.',
     caughtBy: ['PASS-02/answer-is-unchanged'],
     profile: 'observable',
     hooks: { body: onRead('/v1/moderations', ({ id: _, ...json }: Json) => json) },
   },
   'files-with-other-line-ends': {
-    what: 'The line ends of an uploaded file are changed.',
+    what: 'The line endings in an uploaded file are changed.',
     caughtBy: ['PASS-02/request-is-unchanged', 'PASS-02/file-comes-back-unchanged'],
     profile: 'observable',
     hooks: {
@@ -75,17 +75,17 @@ export const mustFail = {
     },
   },
   'foreign-file-readable': {
-    what: "Every key may read other keys' files if it knows the id.",
+    what: 'Any key can read files that belong to other keys if it knows the id.',
     caughtBy: ['PASS-03/foreign-file'],
     hooks: asOwner(({ path }) => path.startsWith('/v1/files/')),
   },
   'foreign-file-in-the-list': {
-    what: 'A list of files contains the files of all keys.',
+    what: 'A file list contains files that belong to other keys.',
     caughtBy: ['PASS-03/foreign-file-is-not-in-the-list'],
     hooks: asOwner(({ path }) => path === '/v1/files'),
   },
   'own-file-lost': {
-    what: 'A file is not found even with the key that made it.',
+    what: 'A file cannot be found, even with the key that uploaded it.',
     caughtBy: ['PASS-03/own-file'],
     hooks: {
       request: ({ method, path }) =>
@@ -93,7 +93,7 @@ export const mustFail = {
     },
   },
   'unbounded-with-a-budget': {
-    what: 'A key with a budget may make calls without a bound on their cost.',
+    what: 'A key with a budget may make calls that have no upper bound on their cost.',
     caughtBy: ['PASS-05/unbounded-call-is-refused'],
     hooks: { config: (text) => text.replace('per: day }', 'per: day, unpriced: allow }') },
   },

@@ -37,7 +37,7 @@ export const mustFail = {
     },
   },
   'refuses-through-its-provider-twice': {
-    what: 'An invalid body is forwarded to the provider as an empty request, and sent again after the refusal.',
+    what: 'An invalid body is forwarded to the provider as an empty request, and is sent again after the refusal.',
     caughtBy: ['PURE-08', 'FAIL-02'],
     hooks: {
       async request(wanted, { spend }) {
@@ -48,7 +48,7 @@ export const mustFail = {
     },
   },
   'asks-for-model-lists': {
-    what: 'Each read of the model list requests the list of a provider.',
+    what: 'Each read of the model list causes a request for a provider’s model list.',
     caughtBy: ['PURE-03'],
     hooks: {
       async request({ path }, { list }) {
@@ -66,7 +66,7 @@ export const mustFail = {
     },
   },
   'head-spends': {
-    what: 'A HEAD on the model list makes a call.',
+    what: 'A HEAD request for the model list causes a call.',
     caughtBy: ['PURE-01'],
     hooks: {
       async request({ method, path }, { spend }) {
@@ -84,7 +84,7 @@ export const mustFail = {
     },
   },
   'post-on-reads': {
-    what: 'A POST on a read path is answered like a GET.',
+    what: 'A POST request to a read path is answered like a GET request.',
     caughtBy: ['PURE-06'],
     hooks: {
       request(wanted) {
@@ -143,7 +143,7 @@ export const mustFail = {
     },
   },
   'resolve-moves-on': {
-    what: 'Each answer of the resolve endpoint names the next target.',
+    what: 'Each answer from the resolve endpoint names the next target.',
     caughtBy: ['PURE-04'],
     hooks: {
       body: (body, { path }, { count }) =>
@@ -203,7 +203,7 @@ export const mustFail = {
     },
   },
   'resolve-fails': {
-    what: 'The resolve endpoint answers 500.',
+    what: 'The resolve endpoint answers with 500.',
     caughtBy: ['PURE-04/reads-are-answered'],
     hooks: { request: ({ path }) => (path.includes('/resolve') ? failWith(500) : undefined) },
   },

@@ -65,7 +65,7 @@ export const mustFail = {
     },
   },
   'forgets-its-answers-at-a-restart': {
-    what: 'The owners of answers are stored in memory only.',
+    what: 'The gateway stores the owners of answers only in memory.',
     caughtBy: ['RSP-17'],
     hooks: () => {
       const known = new Set<unknown>([undefined])
@@ -76,7 +76,7 @@ export const mustFail = {
     },
   },
   'bad-messages-are-sent-first': {
-    what: 'A message on a WebSocket causes an inference before it is read.',
+    what: 'The gateway makes an inference for a WebSocket message before reading the message.',
     caughtBy: ['RSP-18/refused-costs-nothing'],
     hooks: {
       async request(wanted, context) {
@@ -148,7 +148,7 @@ export const mustFail = {
     },
   },
   'reads-another-answer': {
-    what: 'A stored response has a different text than the original answer.',
+    what: 'A stored response has a different text from the original answer.',
     caughtBy: ['RSP-20/is-read'],
     hooks: {
       body: (body, wanted) =>
@@ -207,7 +207,7 @@ export const mustFail = {
     },
   },
   'sockets-are-not-recorded': {
-    what: 'The log does not contain responses over a WebSocket.',
+    what: 'Responses sent over a WebSocket are missing from the log.',
     caughtBy: ['RSP-21'],
     hooks: () => {
       let since = Number.POSITIVE_INFINITY

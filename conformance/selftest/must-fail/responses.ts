@@ -27,7 +27,7 @@ export const mustFail = {
     hooks: until(isResponses, /response\.(completed|incomplete|failed)/),
   },
   'responses-text-is-lost': {
-    what: 'The gateway leaves out a text delta of a Responses stream.',
+    what: 'The gateway drops a text delta of a Responses stream.',
     caughtBy: ['FLOW-01@responses', 'FLOW-02@responses', 'TELL-05@responses'],
     hooks: {
       event: (event, index, wanted) =>
@@ -116,7 +116,7 @@ export const mustFail = {
     })),
   },
   'items-of-functions-only': {
-    what: 'Items of custom tools and of searches do not reach the provider.',
+    what: 'Custom-tool items and search items do not reach the provider.',
     caughtBy: ['RSP-07/items-arrive'],
     hooks: changeRequest(isResponses, (json) => ({
       ...json,
@@ -200,7 +200,7 @@ export const mustFail = {
     },
   },
   'seals-are-opened': {
-    what: 'The gateway sends reasoning sealed by another family to the provider without its wrapping.',
+    what: 'Reasoning that another model family sealed reaches the provider without its wrapper.',
     caughtBy: ['DIAL-07', 'DIAL-07@responses'],
     hooks: {
       request(wanted) {

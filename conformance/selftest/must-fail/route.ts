@@ -92,7 +92,7 @@ export const mustFail = {
     },
   },
   'ignores-capabilities': {
-    what: "The gateway chooses a target without regard to the call's needs.",
+    what: "The gateway chooses a target regardless of the call's needs.",
     caughtBy: ['ROUTE-12'],
     hooks: {
       config: (text) => text.replace(/capabilities: \{[^}]*\}/g, ''),
@@ -219,7 +219,7 @@ export const mustFail = {
     },
   },
   'retries-after-the-start': {
-    what: 'The gateway requests a cut stream again.',
+    what: 'The gateway repeats a request after its stream was cut off.',
     caughtBy: ['ROUTE-08'],
     hooks: {
       cut: async (wanted, { gateway }) => (await gateway(wanted)).body,
@@ -264,14 +264,14 @@ export const mustFail = {
     },
   },
   'strips-unknown-fields': {
-    what: 'Fields that the gateway does not know are left out.',
+    what: 'The gateway drops unknown request fields.',
     caughtBy: ['ROUTE-06'],
     hooks: {
       request: onCall(({ x_waybill_probe: _, ...rest }) => rest),
     },
   },
   'knows-no-young-fields': {
-    what: 'The gateway leaves out a field that OpenAI added recently.',
+    what: 'The gateway drops a field that OpenAI added recently.',
     caughtBy: ['ROUTE-05/young-fields-arrive'],
     hooks: {
       request: onCall(({ prompt_cache_key: _, ...rest }) => rest),

@@ -14,7 +14,7 @@ export const mustFail = {
     start: modelServer({ body: ({ created: _, role: __, object: ___, ...more }) => more }),
   },
   'server-answers-in-text': {
-    what: 'Answers have the content type text/plain, streamed or not.',
+    what: 'Whole and streamed answers have the content type text/plain.',
     profile: 'server',
     caughtBy: ['SRV-01/is-json', 'SRV-02/is-an-event-stream'],
     start: modelServer({ contentType: 'text/plain' }),
@@ -36,7 +36,7 @@ export const mustFail = {
     }),
   },
   'server-breaks-events': {
-    what: 'The JSON of each event of a stream has one comma too many, and no error event follows.',
+    what: 'The JSON in each stream event has one comma too many, and no error event follows.',
     profile: 'server',
     caughtBy: ['SRV-02/events-are-json', 'SRV-02/says-why-it-ended', 'SRV-02@messages', 'SRV-02@responses'],
     start: modelServer({ events: (events) => events.map((event) => event.replace(/\}$/, ',}')) }),
@@ -50,7 +50,7 @@ export const mustFail = {
     }),
   },
   'server-forgets-the-text': {
-    what: 'The last event of a response has no text, and the blocks of a message are not opened.',
+    what: 'The last event of a response has no text, and a message’s blocks are never opened.',
     profile: 'server',
     caughtBy: ['SRV-14@messages/repeated-values-agree', 'SRV-14@responses/repeated-values-agree'],
     start: modelServer({
@@ -131,7 +131,7 @@ export const mustFail = {
     }),
   },
   'server-adds-wrongly': {
-    what: 'The total of the usage equals the input.',
+    what: 'The usage total equals the number of input tokens.',
     profile: 'server',
     caughtBy: ['SRV-04/total-is-the-sum'],
     start: modelServer({
@@ -200,7 +200,7 @@ export const mustFail = {
     }),
   },
   'server-ignores-schemas': {
-    what: 'The server ignores a schema for the answer.',
+    what: 'The server ignores the schema for the answer.',
     profile: 'server',
     caughtBy: ['SRV-08/answer-fits', 'SRV-08@responses'],
     start: modelServer({
@@ -210,13 +210,13 @@ export const mustFail = {
     }),
   },
   'server-lists-in-its-own-form': {
-    what: 'The model list is a list of names without the model of the run.',
+    what: 'The model list contains only names, and lacks the model under test.',
     profile: 'server',
     caughtBy: ['SRV-09/is-a-model-list', 'SRV-09/called-model-is-listed'],
     start: modelServer({ body: (json, path) => (path === '/v1/models' ? ['words-2'] : json) }),
   },
   'server-cuts-prompts': {
-    what: 'The server cuts a prompt that is too long without an error.',
+    what: 'The server truncates a prompt that is too long instead of refusing it.',
     profile: 'server',
     caughtBy: ['SRV-10/too-long-is-refused'],
     start: modelServer({ cutsPrompts: true }),
@@ -233,7 +233,7 @@ export const mustFail = {
     }),
   },
   'server-has-no-vectors': {
-    what: 'The server lists an embedding model but answers its calls with 500.',
+    what: 'The server lists an embedding model but answers embedding calls with 500.',
     profile: 'server',
     caughtBy: ['SRV-11/is-answered'],
     start: modelServer({ instead: (path: string) => (path === '/v1/embeddings' ? 500 : null) }),

@@ -17,7 +17,7 @@ export const mustFail = {
     ),
   },
   'threads-are-not-known': {
-    what: 'The field thread is dropped, natively and in translations.',
+    what: 'The field thread is dropped in native and in translated calls.',
     caughtBy: [
       'STATE-01/thread-stays',
       'STATE-01/unknown-thread-is-refused',
@@ -59,12 +59,12 @@ export const mustFail = {
     },
   },
   'conversations-are-left-out': {
-    what: 'The fields conversation and prompt are dropped at every model.',
+    what: 'The fields conversation and prompt are dropped for every model.',
     caughtBy: ['STATE-03@responses/only-its-keeper-is-asked'],
     hooks: changeRequest(isResponses, (json) => withoutMember(withoutMember(json, 'conversation'), 'prompt')),
   },
   'containers-are-left-out': {
-    what: 'The field container is dropped at every model, and no header names the loss.',
+    what: 'The field container is dropped for every model, and no header names the loss.',
     caughtBy: ['STATE-03/only-its-keeper-is-asked'],
     hooks: changeRequest(isMessages, (json) => withoutMember(json, 'container')),
   },

@@ -14,7 +14,7 @@ export const mustFail = {
     },
   },
   'a-cache-of-its-own-kind': {
-    what: 'The cache header is NONE.',
+    what: 'The cache header has the value NONE.',
     caughtBy: ['TELL-04'],
     hooks: {
       responseStart({ headers }) {
@@ -40,7 +40,7 @@ export const mustFail = {
     },
   },
   'cleans-names-on-record': {
-    what: 'The record has a cleaned-up model name.',
+    what: 'Non-ASCII characters in a model name become question marks in the record.',
     caughtBy: ['TELL-06'],
     hooks: {
       body: onRead(RECORD, (json) => ({

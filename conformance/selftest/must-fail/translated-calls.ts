@@ -67,7 +67,7 @@ export const mustFail = {
     ),
   },
   'none-becomes-auto': {
-    what: 'The tool choice `none` of a translated Messages call is left out, so that the model may call tools.',
+    what: 'The tool choice `none` of a translated Messages call is left out, so the model may call tools.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: ofMessages((json) =>
       json.tool_choice?.type === 'none' ? withoutMember(json, 'tool_choice') : json,
@@ -167,7 +167,7 @@ export const mustFail = {
     ),
   },
   'everyone-is-the-user': {
-    what: "Earlier texts of the assistant become the user's in a translated message.",
+    what: 'Earlier assistant texts become user texts in a translated Messages call.',
     caughtBy: ['DIAL-13@messages/turns-arrive'],
     hooks: ofMessages(
       set('messages', (messages) =>
@@ -336,7 +336,7 @@ export const mustFail = {
     ),
   },
   'format-of-chat-is-lost': {
-    what: 'The schema for the answer to a chat call does not reach a Messages provider.',
+    what: 'The answer schema in a chat call does not reach a Messages provider.',
     caughtBy: ['DIAL-13/format-arrives'],
     hooks: ofChat((json) => withoutMember(json, 'response_format')),
   },

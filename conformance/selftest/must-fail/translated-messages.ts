@@ -51,7 +51,7 @@ export const mustFail = {
     },
   },
   'long-numbers-are-rounded': {
-    what: "Integers in a tool call's input of a whole translated message are rounded to doubles.",
+    what: "In a whole translated message, integers in a tool call's input are rounded to doubles.",
     caughtBy: ['DIAL-11@messages/long-numbers-keep-digits'],
     hooks: {
       body: (body, wanted) => (here(wanted) ? roundNumbers(body) : body),
@@ -82,7 +82,7 @@ export const mustFail = {
     },
   },
   'input-comes-twice': {
-    what: "Each piece of a tool call's input of a translated message is sent twice.",
+    what: "In a translated message, each delta of a tool call's input is sent twice.",
     caughtBy: ['DIAL-11@messages/same-answer', 'MSG-04/input-is-whole'],
     hooks: {
       event: (event, _, wanted) =>
@@ -123,7 +123,7 @@ export const mustFail = {
     }),
   },
   'calls-end-the-turn': {
-    what: 'A translated stream with tool calls ends with end_turn, so that an agent stops.',
+    what: 'A translated stream with tool calls ends with end_turn, so an agent stops.',
     caughtBy: ['DIAL-11@messages/same-answer', 'MSG-06'],
     hooks: changeAnswer(isMessages, {
       event: ofDelta((delta) =>
@@ -132,7 +132,7 @@ export const mustFail = {
     }),
   },
   'half-an-answer-ends-the-turn': {
-    what: 'A translated stream that reached the limit of tokens ends with end_turn.',
+    what: 'A translated stream that reached the token limit ends with end_turn.',
     caughtBy: ['DIAL-11@messages/same-answer', 'MSG-06'],
     hooks: changeAnswer(isMessages, {
       event: ofDelta((delta) =>
@@ -141,7 +141,7 @@ export const mustFail = {
     }),
   },
   'limit-is-a-stop-sequence': {
-    what: 'A translated message that reached the limit of tokens says that a stop sequence ended it.',
+    what: 'A translated message that reached the token limit reports a stop sequence as its stop reason.',
     caughtBy: ['DIAL-11@messages/same-answer', 'MSG-06'],
     hooks: changeAnswer(isMessages, {
       whole: (json) => (json.stop_reason === 'max_tokens' ? { ...json, stop_reason: 'stop_sequence' } : json),
@@ -153,14 +153,14 @@ export const mustFail = {
     hooks: changeAnswer(isMessages, { whole: ofUsage(() => ({ input_tokens: 0, output_tokens: 0 })) }),
   },
   'output-counts-double': {
-    what: 'The last usage of a translated stream has twice the output.',
+    what: 'The last usage in a translated stream has twice the output tokens.',
     caughtBy: ['DIAL-11@messages/same-usage'],
     hooks: changeAnswer(isMessages, {
       event: ofUsage((usage) => ({ ...usage, output_tokens: usage.output_tokens * 2 })),
     }),
   },
   'output-is-all-there-is': {
-    what: 'The last usage of a translated stream has no input, and the first has an input of 0.',
+    what: 'In a translated stream, the last usage has no input tokens, and the first has 0.',
     caughtBy: ['DIAL-11@messages/same-usage'],
     hooks: changeAnswer(isMessages, {
       event: ofUsage(({ output_tokens }) => ({ output_tokens })),
@@ -177,7 +177,7 @@ export const mustFail = {
     }),
   },
   'input-is-a-text': {
-    what: 'The tool input of a whole translated message is JSON inside a string.',
+    what: 'In a whole translated message, the tool input is a string that contains JSON.',
     caughtBy: ['MSG-04'],
     hooks: changeAnswer(isMessages, {
       whole: (json) => eachCallOf(json, (call) => ({ ...call, input: JSON.stringify(call.input) })),
@@ -197,7 +197,7 @@ export const mustFail = {
     hooks: changeAnswer(isMessages, { whole: (json) => ({ ...json, content: json.content?.slice(0, 1) }) }),
   },
   'calls-share-a-name': {
-    what: 'Each tool call of a translated stream has the name of the first.',
+    what: 'Each tool call in a translated stream has the name of the first call.',
     caughtBy: ['MSG-04/input-is-whole'],
     hooks: () => {
       const names = new WeakMap<Wanted, string>()
@@ -233,7 +233,7 @@ export const mustFail = {
     }),
   },
   'translated-errors-keep-their-shape': {
-    what: "An error from a provider of chat reaches clients of messages in chat's format.",
+    what: "Messages clients receive a chat provider's error in chat's format.",
     caughtBy: ['MSG-11/type-of-its-status', 'FAIL-01@messages/error-body'],
     hooks: changeAnswer(isMessages, {
       whole: (json) =>
@@ -299,7 +299,7 @@ export const mustFail = {
     hooks: changeRequest(isCount, (json) => ({ ...json, messages: json.messages?.slice(-1) })),
   },
   'counts-to-zero': {
-    what: "The gateway's estimate of tokens is always 0.",
+    what: "The gateway's token estimate is always 0.",
     caughtBy: ['CNT-02/estimate-holds-all'],
     hooks: {
       body: (body, wanted) =>

@@ -45,7 +45,7 @@ export const mustFail = {
     },
   },
   'arguments-are-spoken': {
-    what: "The pieces of a translated tool call's arguments are sent as text.",
+    what: "The deltas of a translated tool call's arguments are sent as text.",
     caughtBy: ['DIAL-11@responses/same-answer', 'DIAL-12@responses/deltas-make-the-whole'],
     hooks: changeAnswer(isResponses, {
       event: (json) =>
@@ -55,7 +55,7 @@ export const mustFail = {
     }),
   },
   'parts-are-not-added': {
-    what: 'A translated response has no content_part.added, and its other events are numbered without it.',
+    what: 'A translated response lacks content_part.added, and its other events are numbered without a gap.',
     caughtBy: ['RSP-01/parts-come-first'],
     hooks: () => {
       const gone = new WeakMap<Wanted, number>()
@@ -114,7 +114,7 @@ export const mustFail = {
     }),
   },
   'half-a-response-is-complete': {
-    what: 'A translated response that reached the limit of tokens ends with response.completed.',
+    what: 'A translated response that reached the token limit ends with response.completed.',
     caughtBy: ['DIAL-11@responses/same-answer'],
     hooks: changeAnswer(isResponses, {
       event: (json) =>
@@ -128,7 +128,7 @@ export const mustFail = {
     }),
   },
   'half-a-whole-response-is-complete': {
-    what: 'A whole translated response that reached the limit of tokens has the status completed.',
+    what: 'A whole translated response that reached the token limit has the status completed.',
     caughtBy: ['DIAL-11@responses/same-answer'],
     hooks: changeAnswer(isResponses, {
       whole: (json) =>
@@ -136,7 +136,7 @@ export const mustFail = {
     }),
   },
   'limit-is-a-filter': {
-    what: 'A translated response that reached the limit of tokens says that a filter stopped it.',
+    what: 'A translated response that reached the token limit reports a content filter as the reason for its end.',
     caughtBy: ['DIAL-11@responses/same-answer'],
     hooks: changeAnswer(isResponses, {
       event: eachResponse((response) =>
@@ -149,7 +149,7 @@ export const mustFail = {
     }),
   },
   'translation-forgets-the-cache': {
-    what: 'The usage of a translated response has no cached tokens, although the provider reports them.',
+    what: 'The usage in a translated response lacks the cached tokens that the provider reported.',
     caughtBy: ['DIAL-11@responses/same-usage'],
     hooks: changeAnswer(isResponses, {
       whole: (json) => ({ ...json, usage: withoutMember(json.usage ?? {}, 'input_tokens_details') }),
@@ -184,7 +184,7 @@ export const mustFail = {
     }),
   },
   'totals-are-no-sums': {
-    what: "The usage's total of a translated response equals the output.",
+    what: "The total in a translated response's usage equals the output tokens.",
     caughtBy: ['DIAL-11@responses/same-usage'],
     hooks: changeAnswer(isResponses, {
       whole: (json) =>
@@ -331,7 +331,7 @@ export const mustFail = {
     }),
   },
   'arguments-are-an-object': {
-    what: 'The arguments of a tool call in a whole translated chat answer are an object.',
+    what: 'In a whole translated chat answer, tool-call arguments are an object instead of a string.',
     caughtBy: ['DIAL-11/same-answer'],
     hooks: readBy(toMessages, {
       whole: eachChatCall((call) => ({
@@ -341,7 +341,7 @@ export const mustFail = {
     }),
   },
   'thoughts-in-tags': {
-    what: 'The reasoning of a chat answer translated from Messages is in its text, inside tags.',
+    what: 'The reasoning in a chat answer translated from Messages becomes part of the text, inside tags.',
     caughtBy: ['DIAL-11/same-answer'],
     hooks: readBy(toMessages, {
       whole: eachChoice(({ message, ...choice }) => {

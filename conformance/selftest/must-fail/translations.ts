@@ -63,7 +63,7 @@ export const mustFail = {
     hooks: changeAnswer(isResponses, { event: eachResponse((response) => withoutMember(response, 'usage')) }),
   },
   'cached-tokens-are-not-told': {
-    what: 'The usage of a translated response does not say which tokens came from the cache.',
+    what: 'The usage in a translated response does not say which tokens came from the cache.',
     caughtBy: ['DIAL-11@responses/same-usage'],
     hooks: changeAnswer(isResponses, {
       event: eachResponse((response) => ({
@@ -132,7 +132,7 @@ export const mustFail = {
     }),
   },
   'calls-change-their-ids': {
-    what: 'Tool calls have other ids in the last event of a translated response.',
+    what: 'In the last event of a translated response, the tool calls have different ids from those in earlier events.',
     caughtBy: ['DIAL-12@responses/ids-stay'],
     hooks: changeAnswer(isResponses, {
       event: eachLast((item) => (item.call_id ? { ...item, call_id: `${item.call_id}_2` } : item)),
@@ -166,7 +166,7 @@ export const mustFail = {
     hooks: until(toChat(isMessages), /message_stop/),
   },
   'translation-ends-cleanly': {
-    what: 'A translated message ends with message_stop although the provider broke off.',
+    what: 'A translated message ends with message_stop although the provider’s stream broke off.',
     caughtBy: ['DIAL-05', 'MSG-14', 'FLOW-06@messages', 'FLOW-09@messages'],
     hooks: {
       event: (event, _, wanted) =>
@@ -178,14 +178,14 @@ export const mustFail = {
     },
   },
   'translated-errors-of-chat': {
-    what: 'The refusal of a translated Messages call has the format of a chat error.',
+    what: 'If a translated Messages call is refused, the error has the format of a chat error.',
     caughtBy: ['FAIL-01@messages', 'MSG-11/type-of-its-status'],
     hooks: changeAnswer(isMessages, {
       whole: (json) => (json.type === 'error' ? { error: { message: json.error.message } } : json),
     }),
   },
   'translated-errors-in-other-words': {
-    what: 'The refusal of a translated Messages call lacks the provider’s text.',
+    what: 'If a translated Messages call is refused, the error lacks the provider’s text.',
     caughtBy: ['MSG-12', 'FAIL-04@messages/keeps-status-and-message'],
     hooks: changeAnswer(isMessages, {
       whole: (json) =>
@@ -208,7 +208,7 @@ export const mustFail = {
     }),
   },
   'deltas-of-another-kind': {
-    what: 'The pieces of a tool call of a translated message are sent as text.',
+    what: 'Tool-call deltas in a translated message are sent as text.',
     caughtBy: ['DIAL-12@messages/indexes-lead-to-what-began'],
     hooks: changeAnswer(isMessages, {
       event: (json) =>
@@ -218,7 +218,7 @@ export const mustFail = {
     }),
   },
   'messages-without-event-lines': {
-    what: 'The events of a translated message have no `event:` line, so that the official clients skip them.',
+    what: 'The events of a translated message have no `event:` line, so the official clients skip them.',
     caughtBy: ['DIAL-12@messages/events-are-named'],
     hooks: {
       event: (event, _, wanted) => [toChat(isMessages)(wanted) ? event.replace(/^event: .*\n/, '') : event],
@@ -261,7 +261,7 @@ export const mustFail = {
     hooks: changeRequest(toChat(isMessages), (json) => ({ ...json, max_tokens: 4_096 })),
   },
   'translation-drops-stop-sequences': {
-    what: 'Stop sequences of a translated chat call do not reach the provider.',
+    what: 'Stop sequences in a translated chat call do not reach the provider.',
     caughtBy: ['DIAL-13/settings-arrive'],
     hooks: changeRequest(toMessages, (json) => withoutMember(json, 'stop')),
   },
@@ -273,7 +273,7 @@ export const mustFail = {
     ),
   },
   'queries-are-left-out': {
-    what: 'The query of a call does not reach a provider of the same dialect.',
+    what: 'The URL query of a call does not reach a provider of the same dialect.',
     caughtBy: ['DIAL-02/unknown-query-arrives', 'DIAL-02@responses/unknown-query-arrives'],
     hooks: {
       upstream: {
@@ -284,7 +284,7 @@ export const mustFail = {
     },
   },
   'tools-are-not-cached': {
-    what: 'The field cache_control of a tool does not reach a Messages provider.',
+    what: 'A tool’s cache_control field does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: changeRequest(isMessages, (json) => ({
       ...json,
@@ -292,7 +292,7 @@ export const mustFail = {
     })),
   },
   'failed-results-look-well': {
-    what: 'The flag is_error of a tool result does not reach a Messages provider.',
+    what: 'A tool result’s is_error flag does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: changeRequest(isMessages, (json) =>
       eachResult(json, (result) => withoutMember(result, 'is_error')),
@@ -386,7 +386,7 @@ export const mustFail = {
     hooks: changeRequest(toChat(isMessages), (json) => withoutMember(json, 'tool_choice')),
   },
   'translation-drops-images': {
-    what: "A user's image does not reach the provider of a translated message.",
+    what: "A user's image in a translated Messages call does not reach the provider.",
     caughtBy: ['DIAL-13@messages/images-arrive'],
     hooks: changeRequest(toChat(isMessages), withoutParts('image')),
   },
@@ -400,7 +400,7 @@ export const mustFail = {
     }),
   },
   'translation-drops-the-format': {
-    what: 'The schema for the answer to a translated Responses call does not reach the provider.',
+    what: 'The answer schema in a translated Responses call does not reach the provider.',
     caughtBy: ['DIAL-13@responses/format-arrives'],
     hooks: changeRequest(toChat(isResponses), (json) => withoutMember(json, 'text')),
   },

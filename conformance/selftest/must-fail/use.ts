@@ -3,7 +3,7 @@ import { callIn, changeJson, type MustFail, onCall, onEvent, onRead, RECORD } fr
 
 export const mustFail = {
   'cache-crosses-keys': {
-    what: 'A cached answer is given to another key.',
+    what: 'A cached answer is sent to a client with another key.',
     caughtBy: ['USE-08'],
     hooks: () => {
       let key: string | undefined
@@ -134,7 +134,7 @@ export const mustFail = {
     },
   },
   'null-for-zero': {
-    what: 'A reported zero is recorded as unknown.',
+    what: 'A reported count of 0 is recorded as unknown.',
     caughtBy: ['USE-04'],
     hooks: {
       body: onRead(RECORD, (json) => ({
@@ -148,14 +148,14 @@ export const mustFail = {
     },
   },
   'shows-usage-unasked': {
-    what: 'The usage event reaches clients that did not ask for it.',
+    what: 'The usage event reaches clients that did not request it.',
     caughtBy: ['USE-03'],
     hooks: {
       request: onCall((call) => (call.stream ? { ...call, stream_options: { include_usage: true } } : call)),
     },
   },
   'swallows-usage': {
-    what: 'Usage that the client requested in a stream does not arrive.',
+    what: 'A stream lacks the usage that the client requested.',
     caughtBy: ['USE-03'],
     hooks: {
       event: onEvent((json) => (json.usage && json.choices?.length === 0 ? null : json)),
@@ -179,7 +179,7 @@ export const mustFail = {
     },
   },
   'drops-cached-tokens': {
-    what: 'The client receives the three totals without the kinds of tokens.',
+    what: 'The client receives the three token totals without their breakdown.',
     caughtBy: ['USE-01'],
     hooks: {
       body: (body) =>

@@ -79,7 +79,7 @@ export const mustPass = {
     },
   },
   'catalog-in-any-order': {
-    what: 'The catalog is rebuilt for each read, in any order.',
+    what: 'The catalog is rebuilt for each read, with its entries in any order.',
     hooks: {
       body: onRead(/^\/v1\/models$/, (json) => {
         const data = json.data.map((entry: object) => ({ ...entry, created: made++ }))

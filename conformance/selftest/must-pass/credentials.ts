@@ -23,7 +23,7 @@ export const mustPass = {
     },
   },
   'another-header-for-its-key': {
-    what: "The gateway key has another header name in calls with a caller's credential.",
+    what: "In calls with a caller's credential, the gateway key is sent in another header.",
     target: (target) => ({
       ...target,
       capabilities: {

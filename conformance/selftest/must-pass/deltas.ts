@@ -103,7 +103,7 @@ export const mustPass = {
     hooks: { body: (body, wanted) => (callIn(wanted) ? `\n\n  \n${body}` : body) },
   },
   'choices-with-more': {
-    what: 'Choices have extra fields from the gateway with their safety, their text and their origin.',
+    what: 'The gateway adds fields about safety, text and origin to choices.',
     hooks: {
       body: (body, wanted) =>
         callIn(wanted)

@@ -187,7 +187,7 @@ export const mustPass = {
     hooks: {},
   },
   'has-tool-ids-of-its-own': {
-    what: 'The gateway translates Messages calls to chat, and gives the client its own ids of tool calls.',
+    what: 'The gateway translates Messages calls to chat, and gives the client its own tool-call ids.',
     on: ['messages'],
     target: likeChat('messages'),
     hooks: {
@@ -201,7 +201,7 @@ export const mustPass = {
     },
   },
   'counts-by-itself': {
-    what: 'Tokens are counted without a provider, and nothing in the answer shows that.',
+    what: 'The gateway counts tokens without a provider, and does not mention this in the answer.',
     on: ['messages'],
     hooks: {
       request(wanted) {

@@ -18,7 +18,7 @@ const written =
 
 export const mustPass = {
   'pads-its-events': {
-    what: 'A comment of 1,400 bytes hides the length of each event, which makes a long stream eight times as long.',
+    what: 'A 1,400-byte comment hides the length of each event and makes a long stream eight times as long.',
     hooks: { event: (event) => [`: ${'x'.repeat(1_400)}\n\n`, event] },
   },
   'data-without-a-space': {
@@ -34,7 +34,7 @@ export const mustPass = {
     hooks: { event: (event, index) => [index === 0 ? `\ufeff${event}` : event] },
   },
   'data-on-several-lines': {
-    what: 'The indented JSON of an event is on several data lines, which a reader joins.',
+    what: 'The indented JSON of an event is spread over several data lines, which clients join.',
     hooks: {
       event: written(
         (json) =>
@@ -46,7 +46,7 @@ export const mustPass = {
     },
   },
   'tells-when-to-reconnect': {
-    what: 'A stream begins with `retry:` and has unknown fields, which a reader ignores.',
+    what: 'A stream begins with `retry:` and has unknown fields, which clients ignore.',
     hooks: {
       event: (event, index) => [
         index === 0 ? `retry: 3000\n\n${event}` : event.replace(/^data:/m, 'x-trace: 7\ndata:'),
@@ -95,7 +95,7 @@ export const mustPass = {
     },
   },
   'errors-are-named-events': {
-    what: 'An error in a stream is an event named `error` with text as data.',
+    what: 'An error in a stream is an event named `error` with plain text as data.',
     hooks: {
       event: (event) => {
         const message = jsonIn(event)?.error?.message

@@ -98,22 +98,22 @@ const isHome = (path: string): boolean => path === CHAT || path.startsWith(LOG)
 
 export const mustPass = {
   'writes-answers-oddly': {
-    what: 'Whole answers and their arguments have another order of fields, other escapes, and `1.0e0` instead of 1.',
+    what: 'In whole answers and tool-call arguments, the field order and escapes differ, and 1 is written as `1.0e0`.',
     hooks: writtenOddly,
   },
   'writes-messages-oddly': {
-    what: 'Whole messages and translated events have another order of fields and other escapes.',
+    what: 'Whole messages and translated events have a different field order and different escapes.',
     on: ['messages'],
     target: likeChat('messages'),
     hooks: streamedOddly,
   },
   'writes-relayed-messages-oddly': {
-    what: 'Whole untranslated messages have their fields, and the fields of tool inputs, in another order.',
+    what: 'In whole untranslated messages, the fields are in another order, including those of tool inputs.',
     on: ['messages'],
     hooks: writtenOddly,
   },
   'writes-responses-oddly': {
-    what: 'Whole responses and translated events have another order of fields and other escapes.',
+    what: 'Whole responses and translated events have a different field order and different escapes.',
     on: ['responses'],
     target: likeChat('responses'),
     hooks: streamedOddly,
@@ -158,7 +158,7 @@ export const mustPass = {
     },
   },
   'ids-of-64-bits': {
-    what: 'Request ids are 64-bit numbers, and JSON numbers in the log.',
+    what: 'Request ids are 64-bit integers, written as JSON numbers in the log.',
     hooks: {
       responseStart({ headers }) {
         const id = headers['x-gateway-request-id']
@@ -211,7 +211,7 @@ export const mustPass = {
     },
   },
   'wraps-errors-as-text': {
-    what: 'The message of the gateway’s error contains the provider’s error as escaped JSON text.',
+    what: 'The gateway’s error message contains the provider’s error as escaped JSON text.',
     hooks: {
       body: (body, { path }) =>
         isHome(path)
@@ -236,7 +236,7 @@ export const mustPass = {
     },
   },
   'parses-arguments-on-the-way-oddly': {
-    what: 'Arguments of earlier tool calls reach the provider with another order, other escapes and other numbers, and null becomes "".',
+    what: 'Earlier tool-call arguments reach the provider with different order, escapes and number formats, and null content becomes "".',
     hooks: {
       upstream: {
         request(wanted) {
@@ -253,7 +253,7 @@ export const mustPass = {
     },
   },
   'keeps-a-responses-stream-alive': {
-    what: 'A translated Responses stream has keepalive events with a number, and the gateway’s own events without a number.',
+    what: 'A translated Responses stream has numbered keepalive events, and the gateway’s own events without a number.',
     on: ['responses'],
     target: likeChat('responses'),
     hooks: () => {

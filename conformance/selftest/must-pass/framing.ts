@@ -97,7 +97,7 @@ let asked = 0
 
 export const mustPass = {
   'speaks-http-1.0': {
-    what: 'The status line says HTTP/1.0, and an answer ends with its connection.',
+    what: 'The status line says HTTP/1.0, and an answer ends when its connection closes.',
     // The end of such a connection is always the same: only a missing [DONE] shows that a stream was cut.
     start: framed({ old: true }),
   },

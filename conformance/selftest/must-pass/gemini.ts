@@ -18,7 +18,7 @@ const notFound = (message: string) => ({
 
 export const mustPass = {
   'wrong-google-key-is-400': {
-    what: 'A wrong key gets 400 API_KEY_INVALID, as at Google.',
+    what: 'A wrong key gets 400 API_KEY_INVALID, as with Google.',
     on: ['gemini'],
     hooks: {
       body: (body, wanted) => (isGemini(wanted) && /"code":401/.test(body) ? WRONG_KEY : body),
@@ -41,7 +41,7 @@ export const mustPass = {
     },
   },
   'no-list-for-google': {
-    what: 'The gateway lists models for OpenAI’s clients only, and answers 404 to Google’s clients.',
+    what: 'The gateway lists models only for OpenAI’s clients, and answers Google’s clients with 404.',
     on: ['gemini'],
     hooks: {
       request: ({ method, path }) =>
@@ -49,14 +49,14 @@ export const mustPass = {
     },
   },
   'no-counts-for-google': {
-    what: 'The gateway does not count tokens for Google’s clients, and answers 404.',
+    what: 'The gateway does not count tokens for Google’s clients, and answers with 404.',
     on: ['gemini'],
     hooks: {
       request: ({ path }) => (path.includes(':countTokens') ? notFound('Not here.') : undefined),
     },
   },
   'gemini-in-another-order': {
-    what: 'The body reaches the provider with another order of members and other white space.',
+    what: 'The body reaches the provider with a different member order and different white space.',
     on: ['gemini'],
     hooks: {
       request(wanted) {

@@ -38,7 +38,7 @@ export const mustPass = {
     },
   },
   'holds-threads-itself': {
-    what: 'Every model supports threads, because the gateway stores them and sends the provider the whole conversation.',
+    what: 'Every model supports threads, because the gateway stores threads and sends whole conversations to the provider.',
     on: ['messages'],
     hooks: () => {
       const threads = new Map<unknown, readonly Json[]>()
@@ -243,7 +243,7 @@ export const mustPass = {
     },
   },
   'metrics-at-the-end': {
-    what: 'The last event of a Messages stream has the provider’s metrics, as at Bedrock, and blocks have newer members.',
+    what: 'The last event of a Messages stream has the provider’s metrics, as with Bedrock, and blocks have newer members.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -276,7 +276,7 @@ export const mustPass = {
     hooks: { request: refuses(here, /"tool_choice"/, 'tool_choice cannot be passed to this model.') },
   },
   'says-what-it-dropped': {
-    what: 'Translated calls lose the temperature, and a header of the gateway names this loss.',
+    what: 'Translated calls lose the temperature, and a gateway header names this loss.',
     on: ['messages'],
     hooks: {
       request(wanted) {
@@ -321,7 +321,7 @@ export const mustPass = {
     },
   },
   'one-stop-is-a-text': {
-    what: 'Translation turns a single stop sequence into a text, and uses the older name of the token limit.',
+    what: 'Translation turns a single stop sequence into a string, and uses the older name of the token limit.',
     on: ['messages'],
     hooks: {
       upstream: upstream(({ stop, max_completion_tokens, ...json }) => ({

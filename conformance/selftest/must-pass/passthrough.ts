@@ -21,7 +21,7 @@ export const mustPass = {
     hooks: withOwnIds,
   },
   'relayed-json-in-another-form': {
-    what: 'Relayed JSON is parsed and written again with the same values.',
+    what: 'The gateway parses JSON that it passes through, and writes it again with the same values.',
     hooks: {
       request(wanted) {
         if (wanted.path === '/v1/moderations')

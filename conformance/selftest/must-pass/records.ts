@@ -98,7 +98,7 @@ export const mustPass = {
     })),
   },
   'says-elsewhere-that-it-failed': {
-    what: 'The record of a call that broke off on either side has the state completed for the answer so far, and a separate error.',
+    what: 'If either side breaks off a call, the record has the state completed for the answer so far, and a separate error.',
     target: withLog((log) => ({ ...log, fields: { ...log.fields, error: '/metadata/error/class' } })),
     hooks: records((record) =>
       ['aborted', 'failed'].includes(record.state)
@@ -173,7 +173,7 @@ export const mustPass = {
     hooks: reads({ list: (json) => json.data }),
   },
   'a-list-in-wrappers': {
-    what: 'The list of records is inside two objects, under a name with a slash.',
+    what: 'The list of records is inside two objects, under a name that contains a slash.',
     target: withLog((log) => ({ ...log, list: '/result/log~1items' })),
     hooks: reads({
       list: (json) => ({ ok: true, result: { 'log/items': json.data, total: json.data.length } }),
@@ -222,7 +222,7 @@ export const mustPass = {
     })),
   },
   'names-the-provider-with-the-model-on-record': {
-    what: 'A record names the model with its provider as a prefix, and the provider by host name.',
+    what: 'A record names the model with its provider as a prefix, and the provider by its host name.',
     target: (target) => ({
       ...target,
       providers: {
@@ -238,7 +238,7 @@ export const mustPass = {
     })),
   },
   'providers-by-number': {
-    what: 'A record names the provider by a number of the gateway.',
+    what: 'A record identifies the provider by a number that the gateway assigned.',
     target: (target) => ({
       ...target,
       providers: { openai: { aliases: ['1'] }, groq: { aliases: ['2'] }, anthropic: { aliases: ['3'] } },
@@ -267,7 +267,7 @@ export const mustPass = {
     hooks: records((record) => ({ ...record, tokens: JSON.stringify(record.tokens ?? {}) })),
   },
   'ids-with-signs': {
-    what: 'Request ids contain characters that a path must escape.',
+    what: 'Request ids contain characters that must be escaped in a path.',
     hooks: {
       request(wanted) {
         const id = wanted.path.startsWith(`${LOG}/`) && decodeURIComponent(wanted.path.slice(LOG.length + 1))

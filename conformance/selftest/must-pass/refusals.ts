@@ -12,7 +12,7 @@ const learnsNothing: NonNullable<MustPass['target']> = (target) => {
 
 export const mustPass = {
   'adjusts-and-says-so': {
-    what: 'A refused parameter is left out of a second request, and a response header names it.',
+    what: 'The gateway leaves out a refused parameter on its second attempt, and names the parameter in a response header.',
     target: learnsNothing,
     hooks: {
       async request(wanted, { spend }) {
@@ -71,7 +71,7 @@ export const mustPass = {
     },
   },
   'unknown-models-are-403': {
-    what: 'An unknown model gets 403, because the key may not call it.',
+    what: 'An unknown model gets 403, because the key may not use it.',
     hooks: {
       responseStart(head, { path }) {
         if (path === CHAT && head.status === 404) head.status = 403
@@ -172,7 +172,7 @@ export const mustPass = {
     },
   },
   'keys-have-roles': {
-    what: "Reading the routes gets 403 with both keys, and exporting the log gets 403 with the log's key. Unknown keys get 401.",
+    what: "Both keys get 403 for reading the routes, and the log's key gets 403 for exporting the log. Unknown keys get 401.",
     hooks: {
       responseStart(head, { path, headers }, { env }) {
         if (head.status !== 200) return
@@ -216,7 +216,7 @@ export const mustPass = {
     },
   },
   'refuses-to-reason': {
-    what: 'A reasoning effort for a model without reasoning gets 400, as at OpenAI, and no request is sent.',
+    what: 'A reasoning effort for a model without reasoning gets 400, as with OpenAI, and no request is sent.',
     // The configuration with a budget has no such model, so it declares no budget.
     target: (target) => {
       const { budget: _, ...capabilities } = target.capabilities

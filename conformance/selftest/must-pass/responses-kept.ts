@@ -48,7 +48,7 @@ function keep(body: string, wanted: Wanted): void {
 
 export const mustPass = {
   'sends-whole-conversations': {
-    what: 'A continued response goes to its provider as the whole conversation, which the gateway stores.',
+    what: 'The gateway stores conversations, and continues a response by sending the whole conversation to the provider.',
     on: ['responses'],
     // The provider does not know which responses were deleted here.
     target: ({ dialects, ...target }) => ({
@@ -58,7 +58,7 @@ export const mustPass = {
     hooks: keepsConversations,
   },
   'closes-on-bad-messages': {
-    what: 'An unreadable message closes its WebSocket with 1007 instead of an error.',
+    what: 'An unreadable message closes its WebSocket with code 1007 instead of causing an error.',
     on: ['responses'],
     hooks: {
       request: (wanted) =>
@@ -68,7 +68,7 @@ export const mustPass = {
     },
   },
   'notes-on-the-socket': {
-    what: 'A response over a WebSocket begins with an event about rate limits, as at OpenAI.',
+    what: 'A response over a WebSocket begins with an event about rate limits, as with OpenAI.',
     on: ['responses'],
     hooks: {
       event: (event, index, wanted) =>
@@ -78,7 +78,7 @@ export const mustPass = {
     },
   },
   'failures-are-responses': {
-    what: 'A failure over a WebSocket is a failed response instead of an error.',
+    what: 'A failure over a WebSocket is reported as a failed response instead of an error.',
     on: ['responses'],
     hooks: {
       event(event, _, wanted) {
@@ -114,7 +114,7 @@ export const mustPass = {
     },
   },
   'a-record-for-the-socket-too': {
-    what: 'The log lists the connection of a WebSocket in addition to its responses.',
+    what: 'The log lists WebSocket connections in addition to the responses.',
     on: ['responses'],
     hooks: () => {
       const connections: string[] = []

@@ -188,7 +188,7 @@ export const mustPass = {
     },
   },
   'arguments-in-one-piece': {
-    what: 'The arguments of a tool call of a translated response arrive in one delta.',
+    what: 'Tool-call arguments in a translated response arrive in one delta.',
     on: ['responses'],
     hooks: () => {
       const held = new WeakMap<Wanted, string>()

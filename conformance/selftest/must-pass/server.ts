@@ -4,7 +4,7 @@ import { modelServer } from '../model-server.ts'
 
 export const mustPass = {
   'server-plain': {
-    what: "The tests' model server runs without changes.",
+    what: "The test suite's own model server is used unchanged.",
     profile: 'server',
     start: modelServer(),
   },
@@ -25,7 +25,7 @@ export const mustPass = {
     start: modelServer({ takesAnyModel: true }),
   },
   'server-ends-early': {
-    what: 'The model ends by itself after three tokens, so that it never reaches a limit.',
+    what: 'The model ends by itself after three tokens, so it never reaches a limit.',
     profile: 'server',
     start: modelServer({
       said: (said) => {

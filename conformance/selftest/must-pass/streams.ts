@@ -117,7 +117,7 @@ export const mustPass = {
     hooks: { event: (event) => [event.replace(/^data: ?\[DONE\]/m, 'data:  [DONE] ')] },
   },
   'streams-slowly': {
-    what: 'A stream has 300 events per second, independent of the provider’s pace.',
+    what: 'A stream has 300 events per second, regardless of the provider’s pace.',
     hooks: {
       async event(event) {
         await sleep(3)

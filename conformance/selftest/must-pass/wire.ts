@@ -58,7 +58,7 @@ const portIn = (directory: string): number =>
 
 export const mustPass = {
   'answers-as-http-1.0': {
-    what: 'A body ends with its connection, as in HTTP/1.0.',
+    what: 'A body ends when its connection closes, as in HTTP/1.0.',
     hooks: {
       responseStart({ headers }) {
         delete headers['content-length']

@@ -19,7 +19,7 @@ one
   \`\`\`
 `
 
-test('code blocks are found with their line, attributes and text, even in lists', () => {
+test('code blocks are read with their line, attributes and text, even in lists', () => {
   const [first, second] = commandBlocks(PAGE)
   assert.deepEqual(first, {
     line: 3,
@@ -41,7 +41,7 @@ test('a console block without a prompt is refused', () => {
   )
 })
 
-test('different output is reported, and … matches any text', () => {
+test('output that differs is reported, and … matches any text', () => {
   assert.ok(wasPrinted('in … ms\n', 'in 12 ms  \n\n'))
   assert.ok(wasPrinted('first\n…\nlast', 'first\nsecond\nthird\nlast\n'))
   assert.ok(!wasPrinted('in … ms', 'in 12 s'))
