@@ -94,7 +94,7 @@ test('no common cause is reported for expected failures, or for fewer than three
   assert.deepEqual(judge(run, meant, readRequirements()).causes, [])
 })
 
-test('failures that concern the whole run are shown with their exchanges', () => {
+test('failures that concern the whole run are shown with the exchanges that prove them', () => {
   const twice = evidence([exchange()], [entry(), entry()], { check: 'ROUTE-01' })
   const kept = new Map([
     ['ROUTE-01', twice],

@@ -74,7 +74,7 @@ const CAPABILITIES: Readonly<Record<string, Capability>> = {
   sessions: 'session',
 }
 
-test('a check needs the same parts of the target file as its row in the contract', () => {
+test('a check and its row in the contract need the same parts of the target file', () => {
   for (const { id, needs, check } of requirements.filter((each) => each.needs && each.check))
     for (const need of needs!.split(', ')) {
       const capability = CAPABILITIES[need]

@@ -149,7 +149,7 @@ test('a HAR file with a compressed body in base64 pieces and a repeated header i
   assert.equal(one?.responseBody.toString(), answer)
 })
 
-test('a file that is not a recording is refused, and the error names it', () => {
+test('a file that is not a recording is refused, and the error names the file', () => {
   assert.throws(() => readForeign('notes.txt', 'hello'), /^Error: notes\.txt: no known recording format/)
   assert.throws(() => readForeign('a.yaml', 'hello: 1'), /^Error: a\.yaml: no known recording format/)
   assert.throws(() => readForeign('a.har', '{"log":{}}'), /^Error: a\.har: log\.entries is not a list[^\n]+$/)

@@ -49,7 +49,7 @@ for (const value of kept)
     assert.equal(redacted(JSON.stringify(value)), JSON.stringify(value))
   })
 
-test('text that only resembles a known value is removed from the same fields (REC-01)', () => {
+test('text that only resembles a known value is removed from the fields where known values are kept (REC-01)', () => {
   for (const value of [
     { provider: 'Acme Harbour Gateway' },
     { provider: 'ada@acme.example' },

@@ -90,7 +90,7 @@ const bodies: [sentence: string, body: string, left: string][] = [
 ]
 
 for (const [sentence, body, left] of bodies)
-  test(`redaction blanks the private parts of ${sentence} (REC-01)`, () => {
+  test(`redaction blanks the private parts in ${sentence} (REC-01)`, () => {
     assert.equal(redact(exchange({ body })).body.toString(), left)
     assert.equal(Buffer.byteLength(left), Buffer.byteLength(body))
   })

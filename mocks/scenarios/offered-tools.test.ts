@@ -181,7 +181,7 @@ test('embeddings contain a vector for each input, with the requested length and 
   }
 })
 
-test('embeddings keep their recorded numbers, even in another encoding', async () => {
+test('replayed embeddings have their recorded numbers, even in another encoding', async () => {
   const ask = (encoding_format: 'float' | 'base64') =>
     openai.embeddings.create({ model: 'text-embedding-3-small', input: 'a', dimensions: 8, encoding_format })
   const floats = (await ask('float')).data[0]!.embedding

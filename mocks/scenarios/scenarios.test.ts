@@ -211,7 +211,7 @@ test('each scenario has the finish reason and tool calls that its name says (FLO
   )
 })
 
-test('each fault breaks the stream at the point that it is named after', async (t) => {
+test('each fault breaks the stream at the point that gives the fault its name', async (t) => {
   assert.equal(eventsOf((await wire(t, 'scenario-cut-after-3', streaming)).text).length, 3)
   assert.match((await wire(t, 'scenario-cut-in-utf8', streaming)).text, /\ufffd$/)
   assert.match(eventsOf((await wire(t, 'scenario-error-in-stream', streaming)).text).at(-1)!, /^\{"error":/)
@@ -259,7 +259,7 @@ test('every scenario works at every endpoint with a model', () => {
         }
 })
 
-test('a scenario is found only by its exact name, with a number for N', () => {
+test('a scenario is used only if its exact name is requested, with a number for N', () => {
   assert.equal(findScenario('cut-after-12')?.number, 12)
   assert.equal(findScenario('429')?.scenario, scenarios['429'])
   for (const name of ['cut-after-', 'nothing', 'toString', 'plain-3']) assert.equal(findScenario(name), null)

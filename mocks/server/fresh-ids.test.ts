@@ -10,7 +10,7 @@ const answer = (...texts: string[]) => ({ from: 'x', status: 200, headers: {}, p
 const told = ({ parts }: { parts: readonly unknown[] }) =>
   parts.map((part) => Buffer.from(part as Uint8Array).toString())
 
-test('the id of an answer is replaced by a new id of the same length, in every place and even across chunks', () => {
+test('an answer’s id is replaced everywhere, even across chunks, by a new id of the same length', () => {
   const made = answer(
     '{"id":"resp_authored',
     '_responses","x":1}{"response_id":"resp_authored_responses","z":"ä"}',

@@ -30,7 +30,7 @@ export const mustFail = {
     },
   },
   'system-becomes-a-text': {
-    what: 'The entries of a system prompt are joined into one text.',
+    what: 'The gateway joins the entries of a system prompt into one text.',
     profile,
     caughtBy: ['CC-02/system-is-the-same-list'],
     hooks: changeRequest(isMessages, (json) => ({

@@ -55,7 +55,7 @@ export const mustFail = {
     })),
   },
   'sorts-vectors': {
-    what: 'Vectors are sorted by their index.',
+    what: 'The gateway sorts vectors by index.',
     caughtBy: ['EMB-01/vectors-are-unchanged'],
     hooks: {
       body: eachBody(isEmbeddings, (json) => ({
@@ -82,7 +82,7 @@ export const mustFail = {
     },
   },
   'losses-are-not-told': {
-    what: 'The header X-Gateway-Lossy is left out.',
+    what: 'Answers lack the header X-Gateway-Lossy.',
     caughtBy: ['DIAL-04/losses-are-named'],
     hooks: {
       responseStart(start) {

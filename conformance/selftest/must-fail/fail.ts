@@ -49,7 +49,7 @@ export const mustFail = {
     },
   },
   'hangs-up-on-bad-json': {
-    what: 'After malformed JSON, the connection is closed without an answer.',
+    what: 'After malformed JSON, the gateway closes the connection without an answer.',
     caughtBy: ['FAIL-02'],
     hooks: {
       request(wanted) {

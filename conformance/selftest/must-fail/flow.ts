@@ -75,14 +75,14 @@ export const mustFail = {
     },
   },
   'no-end': {
-    what: 'The end mark is left out.',
+    what: 'The gateway drops the end mark of a stream.',
     caughtBy: ['FLOW-07'],
     hooks: {
       event: (event) => (event.includes('[DONE]') ? [] : [event]),
     },
   },
   'one-tool-index': {
-    what: 'All tool calls of a stream have index 0.',
+    what: 'All tool calls in a stream have index 0.',
     caughtBy: ['FLOW-08'],
     hooks: {
       event: (event) => [event.replace(/"index":[1-9](?=,"(id|function|type)")/g, '"index":0')],
@@ -153,7 +153,7 @@ export const mustFail = {
     },
   },
   'joins-choices': {
-    what: 'All choices of a stream have index 0.',
+    what: 'All choices in a stream have index 0.',
     caughtBy: ['FLOW-01'],
     hooks: {
       event: onEvent((json) => {

@@ -48,7 +48,7 @@ export const mustFail = {
     },
   },
   'echoes-keys': {
-    what: 'An error contains the provider’s key.',
+    what: 'An error message contains the provider’s key.',
     caughtBy: ['KEEP-01'],
     hooks: {
       body: (body, _, { env }) =>
@@ -82,7 +82,7 @@ export const mustFail = {
     },
   },
   'keys-are-no-walls': {
-    what: 'Every key can read the records of all calls.',
+    what: 'Every key can read the records for all calls.',
     caughtBy: ['KEEP-04'],
     hooks: {
       request(wanted, { env }) {

@@ -229,7 +229,7 @@ export const mustFail = {
     },
   },
   'records-no-cost': {
-    what: 'The record of a paid call has a cost of 0.',
+    what: 'A paid call is recorded with a cost of 0.',
     caughtBy: ['LOG-02'],
     hooks: {
       body: onRead(RECORD, (json) => ({ ...json, cost_usd: 0 })),

@@ -180,7 +180,7 @@ export const mustFail = {
     ),
   },
   'system-becomes-one-text': {
-    what: 'The parts of a system prompt are joined into one text for a Messages provider.',
+    what: 'The gateway joins the parts of a system prompt into one text for a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: changeRequest(isMessages, (json) => ({
       ...json,

@@ -116,7 +116,7 @@ export const mustFail = {
     },
   },
   'socket-loses-a-delta': {
-    what: 'The gateway leaves out the first text delta on a WebSocket.',
+    what: 'On a WebSocket, the gateway drops the first text delta.',
     caughtBy: ['RSP-19/same-answer'],
     hooks: () => {
       const begun = new WeakSet<Wanted>()
@@ -130,7 +130,7 @@ export const mustFail = {
     },
   },
   'socket-has-fewer-events': {
-    what: 'The gateway does not announce the parts of an item on a WebSocket.',
+    what: 'On a WebSocket, the gateway does not announce the parts of an item.',
     caughtBy: ['RSP-19/same-events'],
     hooks: {
       event: eachEvent(isMessage, (json) => (json.type === 'response.content_part.added' ? null : json)),

@@ -53,21 +53,21 @@ export const mustFail = {
     hooks: ofMessages(set('system', (system) => (Array.isArray(system) ? system.slice(0, 1) : system))),
   },
   'any-becomes-auto': {
-    what: 'The tool choice `any` of a translated Messages call becomes `auto`.',
+    what: 'The tool choice `any` in a translated Messages call becomes `auto`.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: ofMessages(
       set('tool_choice', (choice) => ((choice as Json).type === 'any' ? { type: 'auto' } : choice)),
     ),
   },
   'this-tool-becomes-any': {
-    what: 'The forced choice of one tool in a translated Messages call becomes the choice of any tool.',
+    what: 'If a translated Messages call forces one tool, the provider receives a choice of any tool.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: ofMessages(
       set('tool_choice', (choice) => ((choice as Json).type === 'tool' ? { type: 'any' } : choice)),
     ),
   },
   'none-becomes-auto': {
-    what: 'The tool choice `none` of a translated Messages call is left out, so the model may call tools.',
+    what: 'The tool choice `none` in a translated Messages call is left out, so the model may call tools.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: ofMessages((json) =>
       json.tool_choice?.type === 'none' ? withoutMember(json, 'tool_choice') : json,
@@ -81,12 +81,12 @@ export const mustFail = {
     ),
   },
   'first-stop-sequence-only': {
-    what: 'Only the first stop sequence of a translated Messages call reaches the provider.',
+    what: 'Only the first stop sequence in a translated Messages call reaches the provider.',
     caughtBy: ['DIAL-13@messages/settings-arrive'],
     hooks: ofMessages(set('stop_sequences', (list) => (list as string[]).slice(0, 1))),
   },
   'translation-drops-top-p': {
-    what: 'The field top_p of a translated Messages call does not reach the provider.',
+    what: 'The field top_p in a translated Messages call does not reach the provider.',
     caughtBy: ['DIAL-13@messages/settings-arrive'],
     hooks: ofMessages((json) => withoutMember(json, 'top_p')),
   },
@@ -121,14 +121,14 @@ export const mustFail = {
     ),
   },
   'tools-have-no-description': {
-    what: 'The tools of a translated Messages call reach the provider without their descriptions.',
+    what: 'The tools in a translated Messages call reach the provider without their descriptions.',
     caughtBy: ['DIAL-13@messages/tools-arrive'],
     hooks: ofMessages(
       set('tools', (tools) => (tools as Json[]).map((tool) => withoutMember(tool, 'description'))),
     ),
   },
   'nothing-is-required': {
-    what: 'The tool schemas of a translated Messages call reach the provider without their required members.',
+    what: 'The tool schemas in a translated Messages call reach the provider without their required members.',
     caughtBy: ['DIAL-13@messages/tools-arrive'],
     hooks: ofMessages(eachSchema((schema) => withoutMember(schema, 'required'))),
   },
@@ -154,7 +154,7 @@ export const mustFail = {
     hooks: ofMessages((json) => eachCallOf(json, (call) => ({ ...call, input: {} }))),
   },
   'words-beside-calls-are-lost': {
-    what: 'A translated Messages call loses the texts of earlier assistant turns with tool calls.',
+    what: 'A translated Messages call loses the texts in earlier assistant turns that contain tool calls.',
     caughtBy: ['DIAL-13@messages/results-arrive'],
     hooks: ofMessages(
       set('messages', (messages) =>
@@ -178,7 +178,7 @@ export const mustFail = {
     ),
   },
   'first-part-of-a-turn-only': {
-    what: 'If a turn of a translated Messages call has several texts, only the first reaches the provider.',
+    what: 'If a turn in a translated Messages call has several texts, only the first reaches the provider.',
     caughtBy: ['DIAL-13@messages/turns-arrive'],
     hooks: ofMessages(
       set('messages', (messages) =>
@@ -215,7 +215,7 @@ export const mustFail = {
     ),
   },
   'output-has-no-limit': {
-    what: 'The field max_output_tokens of a translated Responses call does not reach the provider.',
+    what: 'The field max_output_tokens in a translated Responses call does not reach the provider.',
     caughtBy: ['DIAL-13@responses/settings-arrive'],
     hooks: ofResponses((json) => withoutMember(json, 'max_output_tokens')),
   },
@@ -231,17 +231,17 @@ export const mustFail = {
     ),
   },
   'required-becomes-auto': {
-    what: 'The tool choice `required` of a translated Responses call becomes `auto`.',
+    what: 'The tool choice `required` in a translated Responses call becomes `auto`.',
     caughtBy: ['DIAL-13@responses/choice-arrives'],
     hooks: ofResponses(set('tool_choice', (choice) => (choice === 'required' ? 'auto' : choice))),
   },
   'this-function-becomes-any': {
-    what: 'The forced choice of one function in a translated Responses call becomes `required`.',
+    what: 'If a translated Responses call forces one function, the tool choice becomes `required`.',
     caughtBy: ['DIAL-13@responses/choice-arrives'],
     hooks: ofResponses(set('tool_choice', (choice) => (typeof choice === 'object' ? 'required' : choice))),
   },
   'one-function-becomes-many': {
-    what: 'The field parallel_tool_calls of a translated Responses call does not reach the provider.',
+    what: 'The field parallel_tool_calls in a translated Responses call does not reach the provider.',
     caughtBy: ['DIAL-13@responses/choice-arrives'],
     hooks: ofResponses((json) => withoutMember(json, 'parallel_tool_calls')),
   },
@@ -264,14 +264,14 @@ export const mustFail = {
     ),
   },
   'outputs-are-lost': {
-    what: 'Tool outputs in a translated Responses call are empty when they reach the provider.',
+    what: 'Tool outputs in a translated Responses call reach the provider empty.',
     caughtBy: ['DIAL-13@responses/results-arrive'],
     hooks: ofResponses(
       eachItem((item) => (item.type === 'function_call_output' ? { ...item, output: '' } : item)),
     ),
   },
   'text-as-input-is-lost': {
-    what: 'The text input of a translated Responses call is empty when it reaches the provider.',
+    what: 'The text input in a translated Responses call reaches the provider empty.',
     caughtBy: ['DIAL-13@responses/turns-arrive'],
     hooks: ofResponses(set('input', (input) => (typeof input === 'string' ? '' : input))),
   },
@@ -281,7 +281,7 @@ export const mustFail = {
     hooks: ofResponses(eachItem((item) => (item.role === 'assistant' ? null : item))),
   },
   'schemas-lose-their-depth': {
-    what: 'Nested tool schemas of a translated Responses call are empty when they reach the provider.',
+    what: 'Nested tool schemas in a translated Responses call reach the provider empty.',
     caughtBy: ['DIAL-13@responses/tools-arrive'],
     hooks: ofResponses(
       eachSchema((schema) => ({
@@ -293,7 +293,7 @@ export const mustFail = {
     ),
   },
   'chat-must-becomes-may': {
-    what: 'The tool choice `required` of a chat call to a Messages provider becomes `auto`.',
+    what: 'The tool choice `required` in a chat call to a Messages provider becomes `auto`.',
     caughtBy: ['DIAL-13/choice-arrives'],
     hooks: ofChat(set('tool_choice', (choice) => (choice === 'required' ? 'auto' : choice))),
   },
@@ -311,14 +311,14 @@ export const mustFail = {
     ),
   },
   'developers-of-chat-are-not-heard': {
-    what: 'The developer message of a chat call does not reach a Messages provider.',
+    what: 'The developer message in a chat call does not reach a Messages provider.',
     caughtBy: ['DIAL-13/instructions-arrive'],
     hooks: ofChat(
       set('messages', (messages) => (messages as Json[]).filter(({ role }) => role !== 'developer')),
     ),
   },
   'newer-limit-is-not-known': {
-    what: 'The field max_completion_tokens of a chat call does not reach a Messages provider.',
+    what: 'The field max_completion_tokens in a chat call does not reach a Messages provider.',
     caughtBy: ['DIAL-13/settings-arrive'],
     hooks: ofChat((json) => withoutMember(json, 'max_completion_tokens')),
   },

@@ -32,7 +32,7 @@ export const mustFail = {
     hooks: oneLater(here, /"text_delta"/),
   },
   'last-words-are-lost': {
-    what: 'The last delta of each block of a translated message is left out.',
+    what: 'In a translated message, the last delta of each block is missing.',
     caughtBy: ['DIAL-11@messages/same-answer', 'MSG-04/input-is-whole'],
     hooks: () => {
       const held = new WeakMap<Wanted, string>()
@@ -97,7 +97,7 @@ export const mustFail = {
     }),
   },
   'thoughts-are-spoken': {
-    what: 'The reasoning of a whole translated message is sent as a text block.',
+    what: 'The reasoning in a whole translated message is sent as a text block.',
     caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-11@messages/same-reasoning'],
     hooks: changeAnswer(isMessages, {
       whole: (json) => ({
@@ -109,7 +109,7 @@ export const mustFail = {
     }),
   },
   'thoughts-are-spoken-in-streams': {
-    what: 'The reasoning of a streamed translated message is sent as text.',
+    what: 'The reasoning in a streamed translated message is sent as text.',
     caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-11@messages/same-reasoning'],
     hooks: changeAnswer(isMessages, {
       event: (json) => {
@@ -184,7 +184,7 @@ export const mustFail = {
     }),
   },
   'calls-are-spoken': {
-    what: 'Tool calls of a whole translated message are written into the text.',
+    what: 'In a whole translated message, tool calls are written into the text.',
     caughtBy: ['DIAL-11@messages/same-answer'],
     hooks: changeAnswer(isMessages, {
       whole: (json) =>
@@ -223,7 +223,7 @@ export const mustFail = {
     },
   },
   'starts-without-a-role': {
-    what: 'The message in the message_start event of a translated stream lacks its type and role.',
+    what: 'In a translated stream, the message in the message_start event lacks its type and role.',
     caughtBy: ['MSG-02/starts-with-a-message'],
     hooks: changeAnswer(isMessages, {
       event: (json) =>

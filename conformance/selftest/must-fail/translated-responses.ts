@@ -82,7 +82,7 @@ export const mustFail = {
     },
   },
   'numbers-come-twice': {
-    what: 'Two consecutive events of a translated response have the same sequence_number.',
+    what: 'Two consecutive events in a translated response have the same sequence_number.',
     caughtBy: ['RSP-01'],
     hooks: changeAnswer(isResponses, {
       event: (json) => ({ ...json, sequence_number: json.sequence_number >> 1 }),
@@ -212,7 +212,7 @@ export const mustFail = {
     }),
   },
   'response-stays-in-progress': {
-    what: 'The response in the last event of a translated stream has the status in_progress.',
+    what: 'In the last event of a translated stream, the response has the status in_progress.',
     caughtBy: ['DIAL-11@responses/same-answer'],
     hooks: changeAnswer(isResponses, {
       event: (json) =>
@@ -222,7 +222,7 @@ export const mustFail = {
     }),
   },
   'text-of-another-part': {
-    what: 'The text deltas of a translated response refer to a part that was never added.',
+    what: 'The text deltas in a translated response refer to a part that was never added.',
     caughtBy: ['DIAL-12@responses/deltas-make-the-whole'],
     hooks: changeAnswer(isResponses, {
       event: (json) => (json.type === 'response.output_text.delta' ? { ...json, content_index: 1 } : json),
@@ -234,7 +234,7 @@ export const mustFail = {
     hooks: oneLater(here, /"type":"response.output_item.added"/),
   },
   'items-share-an-id': {
-    what: 'All items of a translated response have the same id.',
+    what: 'All items in a translated response have the same id.',
     caughtBy: ['DIAL-12@responses/ids-stay'],
     hooks: changeAnswer(isResponses, {
       event: (json) => {
@@ -245,7 +245,7 @@ export const mustFail = {
     }),
   },
   'whole-responses-think-aloud': {
-    what: 'The reasoning of a whole translated response is in its message.',
+    what: 'The reasoning in a whole translated response is part of the message.',
     caughtBy: ['DIAL-11@responses/same-answer', 'DIAL-11@responses/same-reasoning'],
     hooks: changeAnswer(isResponses, {
       whole: (json) => ({
@@ -314,7 +314,7 @@ export const mustFail = {
     }),
   },
   'prompt-without-the-cache': {
-    what: 'The prompt tokens of a chat answer translated from Messages exclude the cached tokens.',
+    what: 'In a chat answer translated from Messages, the prompt tokens exclude the cached tokens.',
     caughtBy: ['DIAL-11/same-usage'],
     hooks: readBy(toMessages, {
       whole: (json) =>

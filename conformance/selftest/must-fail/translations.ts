@@ -98,7 +98,7 @@ export const mustFail = {
     }),
   },
   'last-text-is-empty': {
-    what: 'The message in the last event of a translated response has no text.',
+    what: 'In the last event of a translated response, the message has no text.',
     caughtBy: ['DIAL-12@responses/deltas-make-the-whole'],
     hooks: changeAnswer(isResponses, {
       event: eachLast((item) => (item.type === 'message' ? { ...item, content: [] } : item)),
@@ -115,7 +115,7 @@ export const mustFail = {
     }),
   },
   'done-and-in-progress': {
-    what: 'The finished items of a translated response have the status in_progress.',
+    what: 'The finished items in a translated response have the status in_progress.',
     caughtBy: ['DIAL-12@responses/states-agree'],
     hooks: changeAnswer(isResponses, {
       event: (json) =>
@@ -125,7 +125,7 @@ export const mustFail = {
     }),
   },
   'last-items-are-in-progress': {
-    what: 'The items in the last event of a translated response have the status in_progress.',
+    what: 'In the last event of a translated response, the items have the status in_progress.',
     caughtBy: ['DIAL-12@responses/states-agree'],
     hooks: changeAnswer(isResponses, {
       event: eachLast((item) => (item.status ? { ...item, status: 'in_progress' } : item)),
@@ -139,7 +139,7 @@ export const mustFail = {
     }),
   },
   'items-change-their-ids': {
-    what: 'The deltas of a translated response refer to items that were never added.',
+    what: 'The deltas in a translated response refer to items that were never added.',
     caughtBy: ['DIAL-12@responses/ids-stay'],
     hooks: changeAnswer(isResponses, {
       event: (json) => (json.item_id ? { ...json, item_id: 'msg_other' } : json),
@@ -193,7 +193,7 @@ export const mustFail = {
     }),
   },
   'calls-share-an-id': {
-    what: 'All tool calls of a translated message have the same id.',
+    what: 'All tool calls in a translated message have the same id.',
     caughtBy: ['DIAL-12@messages/ids-stay'],
     hooks: changeAnswer(isMessages, {
       event: (json) =>
@@ -233,12 +233,12 @@ export const mustFail = {
     },
   },
   'translation-drops-tools': {
-    what: 'Tools of a translated Messages call do not reach the provider.',
+    what: 'Tools in a translated Messages call do not reach the provider.',
     caughtBy: ['DIAL-13@messages/tools-arrive'],
     hooks: changeRequest(toChat(isMessages), (json) => withoutMember(json, 'tools')),
   },
   'translation-keeps-names-only': {
-    what: 'Tools of a translated Responses call reach the provider without the properties of their schemas.',
+    what: 'Tools in a translated Responses call reach the provider without their schema properties.',
     caughtBy: ['DIAL-13@responses/tools-arrive'],
     hooks: changeRequest(toChat(isResponses), (json) => ({
       ...json,
@@ -266,7 +266,7 @@ export const mustFail = {
     hooks: changeRequest(toMessages, (json) => withoutMember(json, 'stop')),
   },
   'translation-rounds-the-temperature': {
-    what: 'The temperature of a translated Responses call is rounded.',
+    what: 'The gateway rounds the temperature in a translated Responses call.',
     caughtBy: ['DIAL-13@responses/settings-arrive'],
     hooks: changeRequest(toChat(isResponses), (json) =>
       json.temperature === undefined ? json : { ...json, temperature: Math.round(json.temperature) },
@@ -391,7 +391,7 @@ export const mustFail = {
     hooks: changeRequest(toChat(isMessages), withoutParts('image')),
   },
   'last-result-for-all': {
-    what: 'Each tool call in a translated Messages call gets the result of the last tool call.',
+    what: 'Each tool call in a translated Messages call receives the last tool call’s result.',
     caughtBy: ['DIAL-13@messages/results-arrive'],
     hooks: changeRequest(toChat(isMessages), (json) => {
       const parts: Json[] = json.messages?.flatMap(({ content }: Json) => content) ?? []

@@ -123,7 +123,7 @@ export const mustFail = {
     },
   },
   'nothing-for-half': {
-    what: 'The record of a call that broke off half-way has no tokens.',
+    what: 'A call that broke off half-way is recorded without tokens.',
     caughtBy: ['USE-07'],
     hooks: {
       body: onRead(RECORD, (json) =>

@@ -67,7 +67,7 @@ export const mustPass = {
     },
   },
   'catalog-with-a-clock': {
-    what: 'Entries of the catalog say when they were last checked.',
+    what: 'Each catalog entry states when the entry was last checked.',
     hooks: {
       body: onRead(/^\/v1\/models(\?|$)/, (json) => ({
         ...json,

@@ -69,7 +69,7 @@ export const mustPass = {
     })),
   },
   'parses-arguments-on-the-way': {
-    what: 'The arguments of earlier tool calls are parsed and written again as the same JSON with spaces.',
+    what: 'The gateway parses the arguments of earlier tool calls and writes them as the same JSON with spaces.',
     hooks: asks((call) => ({
       ...call,
       messages: call.messages?.map?.((message: Json) =>

@@ -15,7 +15,7 @@ export const mustPass = {
     },
   },
   'bodies-are-written-again': {
-    what: 'Bodies are parsed and written again with their members in another order.',
+    what: 'The gateway parses bodies and writes them again with their members in another order.',
     profile: 'claude-code',
     mayWarn: ['DIAL-01'],
     hooks: changeRequest(isMessages, ({ model, ...more }) => ({ ...more, model })),

@@ -32,7 +32,7 @@ const running = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
 
 export const mustPass = {
   'role-in-each-delta': {
-    what: 'Each delta contains the role.',
+    what: 'Each delta repeats the role.',
     hooks: { event: said((delta) => ({ role: 'assistant', ...delta })).event },
   },
   'content-is-null-in-the-last-delta': {
@@ -91,7 +91,7 @@ export const mustPass = {
     },
   },
   'parses-arguments': {
-    what: 'The arguments of tool calls in whole answers are parsed and written again as the same JSON with spaces.',
+    what: 'The gateway parses tool-call arguments in whole answers and writes them as the same JSON with spaces.',
     hooks: {
       body: said((message) =>
         message.tool_calls ? { ...message, tool_calls: message.tool_calls.map(spaced) } : message,

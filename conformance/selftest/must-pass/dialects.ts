@@ -100,7 +100,7 @@ export const mustPass = {
     },
   },
   'the-cached-are-no-input': {
-    what: 'The log counts the input tokens of Messages calls as Anthropic does, without cached tokens.',
+    what: 'For Messages calls, the log counts input tokens as Anthropic does, without cached tokens.',
     on: ['messages'],
     hooks: {
       body: onRead('/api/usage/request-logs', (json) => {

@@ -119,7 +119,7 @@ export const mustPass = {
     },
   },
   'inputs-in-one-piece': {
-    what: 'The tool input of a translated message arrives in one delta before the end of its block.',
+    what: 'In a translated message, each tool input arrives in one delta before the end of its block.',
     on: ['messages'],
     hooks: () => {
       const held = new WeakMap<Wanted, string>()
@@ -141,7 +141,7 @@ export const mustPass = {
     },
   },
   'inputs-begin-with-nothing': {
-    what: 'The first and last delta of each tool input of a translated message are empty, and the JSON has spaces.',
+    what: 'In a translated message, the first and last delta of each tool input are empty, and the JSON has spaces.',
     on: ['messages'],
     hooks: {
       event: (event, _, wanted) => {
@@ -175,7 +175,7 @@ export const mustPass = {
     },
   },
   'keeps-thoughts-to-itself': {
-    what: 'The reasoning of a translated message does not reach the client.',
+    what: 'The reasoning in a translated message does not reach the client.',
     on: ['messages'],
     hooks: () => {
       const left = new WeakMap<Wanted, { gone: number; open: boolean }>()
@@ -304,7 +304,7 @@ export const mustPass = {
     },
   },
   'everything-is-a-part': {
-    what: 'Texts of translated turns and instructions reach the provider as lists with one part for each line.',
+    what: 'Texts in translated turns and instructions reach the provider as lists with one part for each line.',
     on: ['messages'],
     hooks: {
       upstream: upstream((json) => ({
@@ -332,7 +332,7 @@ export const mustPass = {
     },
   },
   'schemas-name-their-standard': {
-    what: 'The schemas of translated tools have `$schema` and `strict: false`.',
+    what: 'Translated tool schemas have `$schema` and `strict: false`.',
     on: ['messages'],
     hooks: {
       upstream: upstream((json) => ({

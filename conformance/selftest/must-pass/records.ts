@@ -119,7 +119,7 @@ export const mustPass = {
     })),
   },
   'amounts-with-units': {
-    what: 'Durations and costs include their unit, such as `412.5ms` and `0.000012 USD`. Costs are rounded as declared.',
+    what: 'Durations and costs include a unit, such as `412.5ms` and `0.000012 USD`, and costs are rounded as declared.',
     target: withCost({ rounding: 0.000_001 }),
     hooks: records((record) => ({
       ...record,
@@ -128,7 +128,7 @@ export const mustPass = {
     })),
   },
   'costs-in-cents': {
-    what: 'Recorded costs are texts in cents.',
+    what: 'Recorded costs are in cents, written as strings.',
     target: withCost({ per_usd: 100 }),
     hooks: records((record) => ({
       ...record,
@@ -196,7 +196,7 @@ export const mustPass = {
     ),
   },
   'attempts-backwards-without-outcomes': {
-    what: 'A record lists its attempts newest first, without their outcome.',
+    what: 'A record lists attempts with the newest first, and without their outcome.',
     target: withLog((log) => ({
       ...log,
       attempts: { list: '/attempt_log', provider: '/provider', model: '/model' },
@@ -263,7 +263,7 @@ export const mustPass = {
     },
   },
   'json-in-a-text': {
-    what: 'The tokens of a record are a string that contains JSON.',
+    what: 'Recorded tokens are a string that contains JSON.',
     hooks: records((record) => ({ ...record, tokens: JSON.stringify(record.tokens ?? {}) })),
   },
   'ids-with-signs': {
@@ -296,7 +296,7 @@ export const mustPass = {
     },
   },
   'the-id-of-the-answer': {
-    what: 'The `id` of an answer is the request id. Errors have no id, but the record of an error is the only new one.',
+    what: 'An answer’s `id` is the request id. Errors have no id, but can be found as the only new record.',
     target: byPointer('/id'),
     hooks: {
       responseStart: takeId,
@@ -309,7 +309,7 @@ export const mustPass = {
     },
   },
   'the-id-comes-last': {
-    what: 'The request id of a stream is in the last event, so a client that disconnects earlier does not receive it.',
+    what: 'A stream has the request id in its last event, so clients that disconnect earlier do not receive the id.',
     target: byPointer('/gateway/id'),
     hooks: {
       responseStart: takeId,

@@ -89,7 +89,7 @@ export const mustPass = {
     ),
   },
   'alive-between-events': {
-    what: 'Numbered keepalives and unknown events of the gateway occur between the events of a translated response.',
+    what: 'A translated response contains the gateway’s numbered keepalives and unknown events between the other events.',
     on: ['responses'],
     hooks: renumbered(here, (json) =>
       [
@@ -100,7 +100,7 @@ export const mustPass = {
     ),
   },
   'thinks-in-silence': {
-    what: 'The reasoning of a translated response does not reach the client.',
+    what: 'The reasoning in a translated response does not reach the client.',
     on: ['responses'],
     hooks: () => {
       const gone = new WeakMap<Wanted, Set<number>>()

@@ -9,12 +9,12 @@ export const mustPass = {
     start: modelServer(),
   },
   'server-refuses-forms': {
-    what: 'The server answers tools and schemas with 400, because it supports neither.',
+    what: 'The server answers requests with tools or schemas with 400, because it supports neither.',
     profile: 'server',
     start: modelServer({ instead: (_, text) => (/"(json_schema|tools)"/.test(text) ? 400 : null) }),
   },
   'server-knows-no-forms': {
-    what: 'The server answers tools and schemas with 501, because they are not implemented.',
+    what: 'The server answers requests with tools or schemas with 501, because neither is implemented.',
     profile: 'server',
     start: modelServer({ instead: (_, text) => (/"(json_schema|tools)"/.test(text) ? 501 : null) }),
   },
@@ -58,7 +58,7 @@ export const mustPass = {
     }),
   },
   'server-is-cut-within-arguments': {
-    what: 'A small model writes long arguments and JSON, and reaches the limit before their end.',
+    what: 'A small model writes long arguments and JSON, and reaches the token limit before completing them.',
     profile: 'server',
     start: modelServer({
       said: (said) => {

@@ -49,7 +49,7 @@ export const mustPass = {
     },
   },
   'drops-null-members': {
-    what: 'The gateway leaves out fields of a request that are null.',
+    what: 'The gateway drops request fields that are null.',
     hooks: {
       upstream: {
         request(wanted) {
