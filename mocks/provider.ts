@@ -60,8 +60,8 @@ export interface Endpoint {
    */
   readonly body: z.ZodObject | null
   /**
-   * True for endpoints of stored files or batches. The provider's object store answers their requests, and
-   * there are no recordings of them.
+   * True for endpoints of stored files or batches. Requests to these endpoints are answered from the provider's
+   * object store, without recordings.
    */
   readonly isKept?: true
   /** True if the body is a form with files, not JSON. */

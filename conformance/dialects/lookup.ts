@@ -65,8 +65,8 @@ export const where = ({ provider, model }: Pick<LedgerEntry, 'provider' | 'model
   `${provider}/${model}`
 
 /**
- * Returns true if a gateway's value names this provider: with the mock's name, or with the gateway's own
- * name, which may be a number.
+ * Returns true if a gateway's value identifies this provider, by the mock's name or by the gateway's own name,
+ * which may be a number.
  */
 export function namesProvider({ providers }: Target, provider: string, said: unknown): boolean {
   const names = [provider, ...(providers[provider]?.aliases ?? [])].map((name) => name.toLowerCase())

@@ -43,7 +43,7 @@ export interface OpenExchange {
   resume(): void
 }
 
-/** Maximum bytes of one answer after decompression, unless the provider itself sent a long answer. */
+/** Maximum size of an answer after decompression, bytes. It does not apply if the provider itself sent a long answer. */
 export const MAX_BODY = 12 * 2 ** 20
 /** Maximum ratio of an answer's bytes to the provider's bytes, because gateways add text to each event. */
 const MAX_GROWTH = 16

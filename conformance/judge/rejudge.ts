@@ -27,7 +27,7 @@ export function rejudge(directory: string): KeptRun {
   const run = read(join(directory, 'run.json'), runSchema)
   const evidence = new Map<string, Evidence>()
   for (const each of isSubmission(directory) ? readPacked(directory) : evidenceIn(directory)) {
-    // Evidence of an earlier run in the same directory proves nothing about this run.
+    // Evidence from an earlier run in the same directory proves nothing about this run.
     if (each.started_at >= run.started_at) evidence.set(each.check, each)
   }
   return { run, evidence, results: judge(run, evidence, readRequirements()) }

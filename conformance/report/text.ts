@@ -2,8 +2,8 @@
 import { escaped } from '../../src/terminal/clean.ts'
 
 /**
- * Returns text on one line, without terminal control sequences or CI commands, even if a terminal wraps the
- * line.
+ * Returns the text as a single line, without terminal control sequences and CI commands. A CI command has no
+ * effect even if the terminal wraps the line.
  */
 export const oneLine = (text: string): string => defused(escaped(text.replace(/\s+/g, ' ')))
 

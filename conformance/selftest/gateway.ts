@@ -107,7 +107,7 @@ export type MustFail = Started & {
   readonly caughtBy: readonly string[]
   /** True to use the requirements for every gateway instead of Waybill's stricter profile. */
   readonly profile?: Exclude<Profile, 'waybill'>
-  /** True if only an idle window of full length shows it. */
+  /** True if only a full-length idle window shows the mistake. */
   readonly patient?: boolean
   /** True to run as a separate process, if only a killed process shows it. */
   readonly asCommand?: boolean

@@ -83,7 +83,7 @@ export function placeAt(providers: readonly MockProvider[], { origin, pathname }
 /**
  * Returns the provider of a path on the mock server: `/groq/openai/v1/models`. A path without a provider's
  * name belongs to the first provider with that endpoint (`/v1/chat/completions` is OpenAI's, `/v1/messages`
- * Anthropic's), or else to the first provider of all.
+ * Anthropic's), or else to the first provider in the list.
  */
 export function placeUnder(
   providers: readonly MockProvider[],

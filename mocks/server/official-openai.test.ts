@@ -55,7 +55,7 @@ test('a chat stream has usage only if the request asks for it', async () => {
   }
 })
 
-test('a chat returns tool calls, whole and streamed, and the mock answers their results', async () => {
+test('a chat returns tool calls, whole and streamed, and the mock replies to the results that are sent back', async () => {
   const whole = await client.chat.completions.create({ ...ask, tools })
   const streamed = await client.chat.completions.stream({ ...ask, tools }).finalChatCompletion()
   for (const { choices } of [whole, streamed]) {

@@ -7,7 +7,7 @@ import { ask, testGateway } from '../test/test-gateway.ts'
 
 const logs = (...args: string[]) => runCli(['logs', ...args], { env: { TZ: 'UTC' } })
 
-test('`--since` and `--until` accept a relative time, a date and a moment', async (t) => {
+test('`--since` and `--until` accept a relative time, a date or a timestamp', async (t) => {
   const { url, chat, record } = await testGateway(t)
   await record((await chat(ask('alpha/first'))).headers.get('x-gateway-request-id'))
   await sleep(1_200)

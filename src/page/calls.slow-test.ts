@@ -140,7 +140,7 @@ test('a list with a mistake in its address shows no calls, and links to the corr
   }
 })
 
-test('a key signs in; a client sees only its own calls, and the page’s token cannot make calls (PAGE-03, PAGE-04)', {
+test('a key can be used to sign in; a client sees only its own calls, and the page’s token cannot make calls (PAGE-03, PAGE-04)', {
   skip,
 }, async (t) => {
   const gateway = await testGateway(t, {

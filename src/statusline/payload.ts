@@ -22,7 +22,7 @@ export interface Payload {
   readonly label: string | null
   /** The client's working directory. */
   readonly directory: string | null
-  /** Used share of the context window, percent. */
+  /** Percentage of the context window that is used. */
   readonly contextUsed: number | null
 }
 

@@ -44,7 +44,7 @@ const tools = [
   },
 ]
 
-/** Returns the newest record, once it is closed. */
+/** Waits until the newest record is closed, and returns it. */
 async function newestRecord(): Promise<any> {
   for (;;) {
     const response = await fetch(`${gateway.url}/api/usage/request-logs?limit=1`, {

@@ -40,7 +40,7 @@ export const errorBody = (error: GatewayError, requestId: string): string =>
     },
   })
 
-/** Schema of the body of an error. */
+/** Schema of an error's body. */
 export const errorSchema = z.strictObject({
   error: z.strictObject({
     code: z.int(),

@@ -40,7 +40,7 @@ test('a stored response is read, listed and deleted at its provider, without an 
   assert.equal((await get('/api/usage/request-logs', { headers })).json.data.length, 1)
 })
 
-test('a background response is polled to its end, or cancelled', async (t) => {
+test('a background response can be polled until it ends, or cancelled', async (t) => {
   const { client, spent } = await start(t)
   const job = await client.responses.create({ ...ASK, background: true })
   const statuses = [job.status]

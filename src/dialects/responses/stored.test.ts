@@ -72,7 +72,7 @@ test('a stored response is continued by its id at its own provider, and sent in 
     ['assistant', 'the fox'],
     ['user', 'and then?'],
   ])
-  // The translated answer can also be continued, at the first provider.
+  // The translated answer can also be continued with the first provider.
   const back = await ask(gateway, { input: 'home', previous_response_id: there.json.id })
   assert.equal(back.status, 200)
   const sent = alpha!.ledger.at(-1)!.json as any

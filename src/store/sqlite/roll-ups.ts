@@ -8,7 +8,7 @@ import { add, emptySum, SUM_COLUMNS, SUMMAND, type Sum, type Summand } from '../
 
 export const HOUR = 3_600_000
 
-/** Labels that the calls of a series share. Few combinations exist, regardless of the number of calls. */
+/** Labels shared by all calls in a series. Few combinations exist, regardless of the number of calls. */
 export const LABELS = [
   'key_name',
   'requested_model',
@@ -35,7 +35,7 @@ export const CLOSED_CALL = `id, session_id, latency_ms, ${LABELS.join(', ')}, ${
 export interface RollUps {
   /** The number of closed calls. */
   readonly calls: number
-  /** Counts a closed call, or a deleted one with -1. `settle` writes the counts. */
+  /** Adds 1 for a closed call, or -1 for a deleted one. `settle` writes the counts. */
   count(call: ClosedCall, sign?: 1 | -1): void
   /** Writes the counts. Call in the transaction that changed the rows, after those changes. */
   settle(): void
