@@ -105,7 +105,9 @@ function neverFalse(all: readonly MustFailResult[]): string[] {
   const caught = new Set(all.flatMap((result) => [...result.caught.keys()].map(withoutDialect)))
   const judged = new Set(all.flatMap((result) => [...result.judged].map(withoutDialect)))
   const known = new Set([...judged].map(requirementOf))
-  const profiled = PROFILES.flatMap((name) => requirementsFor(readRequirements(), name).map(({ id }) => id))
+  const profiled = PROFILES.flatMap((name) =>
+    requirementsFor(readRequirements(), name).map(({ id }) => withoutDialect(id)),
+  )
   const unjudged = [...new Set(profiled)].filter((id) => !known.has(id))
   const never = [...judged].filter((id) => !caught.has(id) && GUARDS[id] === undefined)
   return [...unjudged, ...never].sort()

@@ -247,6 +247,7 @@ export const mustFail = {
       'SRV-04/is-answered',
       'SRV-05/is-answered',
       'SRV-13/is-answered',
+      'SRV-14/is-answered',
     ],
     start: modelServer({ instead: (path: string) => (path === '/v1/models' ? null : 500) }),
   },
