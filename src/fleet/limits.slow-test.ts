@@ -101,7 +101,10 @@ test('4 gateways with 200 simultaneous calls and a budget of 10 stay within the 
   t.diagnostic(
     `${passed} of 400 calls passed, $${spent.toFixed(2)} of $10 spent, ${leases} lease statements and ${others} others (shipping, pulse), refused: ${JSON.stringify([...refused])}`,
   )
-  assert.ok(Math.abs(spent - passed * COST) < 1e-6, 'what is told is what was made')
+  assert.ok(
+    Math.abs(spent - passed * COST) < 1e-6,
+    'the reported spending is the cost of the calls that passed',
+  )
   // Each call reserves its possible cost, so the budget is exceeded by at most one call at each gateway.
   assert.ok(spent <= 10 + gateways.length * COST + 1e-6, `${spent} of 10`)
   assert.ok(passed >= 180, `${passed} of the 200 that the budget pays for`)

@@ -90,7 +90,7 @@ test('with durability shared, calls during an outage are refused within 5 s with
     await until('it takes calls again', async () => (await one.get('/readyz')).status === 200)
     assert.equal((await one.chat(ask('auto'))).status, 200)
   }
-  await until('the refused are told from the made', async () => {
+  await until('the three calls that were made are completed, and no other is open', async () => {
     const states = (await state()).map(({ state }) => state)
     return states.filter((each) => each === 'completed').length === 3 && !states.includes('routed')
   })
