@@ -111,7 +111,7 @@ export async function conform({
     const settings = { template, quick, keep, signal: ending.signal, send: meter?.send }
     await openWorkers(workers, Math.min(template.instances, exercises.size), settings, onMock)
 
-    if (meter === null && exercises.size > FEW_CHECKS) await workers[0]!.run(secondCall)
+    if (meter === null && exercises.size > FEW_CHECKS) await workers[0]!.run(laterCalls)
     const pace = paceOf(template, evidence, (clock() - startedAt) / workers.length)
     onPlan([...exercises.values()], workers.length, pace)
     const queue = [...exercises]
@@ -291,28 +291,32 @@ const LIVE_LATENCY_MS = 500
 /** Number of checks that need no better estimate. */
 const FEW_CHECKS = 5
 
-/** Second call of a gateway, which measures its pace because the first call is slower. */
-const secondCall: Check = {
+/** Calls that measure the pace of a gateway, because its first call is slower than later calls. */
+const laterCalls: Check = {
   id: 'pace',
   async exercise(session) {
-    await session.controlCall('the second call')
+    for (const number of ['second', 'third', 'fourth', 'fifth', 'sixth'])
+      await session.controlCall(`the ${number} call`)
   },
   judge: () => [],
 }
 
-/** Returns the pace of a gateway from its fastest first call and from its target file. */
+/** Returns the pace of a gateway from the median of its later calls, if it made any, and from its target file. */
 function paceOf(
   { capabilities, observability }: Target,
   first: ReadonlyMap<string, Evidence>,
   start: number,
 ): GatewayPace {
-  const calls = [...first.values()].flatMap(({ exchanges }) => exchanges.slice(0, 1))
+  const later = first.get(laterCalls.id)
+  const measured = later ? [later] : [...first.values()]
+  const calls = measured.flatMap(({ exchanges }) => exchanges)
+  const latencies = calls.map(({ at, end_at }) => end_at - at).sort((a, b) => a - b)
   const { cooldown_ms, retry_delay_ms, read_paths, time_outs = {} } = capabilities
   const { log, headers } = observability
   const { answer_ms = 0, first_event_ms = 0, idle_ms = 0 } = time_outs
   return {
     // Without a mock there is no first call to measure.
-    latency: calls.length === 0 ? LIVE_LATENCY_MS : Math.min(...calls.map(({ at, end_at }) => end_at - at)),
+    latency: latencies[latencies.length >> 1] ?? LIVE_LATENCY_MS,
     start,
     failure: cooldown_ms + retry_delay_ms,
     lag: log?.lag_ms ?? 0,

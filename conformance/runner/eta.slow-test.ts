@@ -1,7 +1,7 @@
 // Compares the estimate before a run with the run's duration, for a fast and a slow gateway.
 import assert from 'node:assert/strict'
 import { availableParallelism, loadavg } from 'node:os'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { conform } from '../run.ts'
 import { targetOf } from '../selftest/run-must-fail.ts'
 import type { Target } from '../target/schema.ts'
@@ -31,7 +31,12 @@ const GATEWAYS: readonly [what: string, target: Target][] = [
   ],
 ]
 
-for (const [what, target] of GATEWAYS)
+// The gateways mostly wait, so that their runs do not slow each other down.
+describe('the estimate before a run', { concurrency: true }, () => {
+  for (const [what, target] of GATEWAYS) testGateway(what, target)
+})
+
+function testGateway(what: string, target: Target): void {
   test(`the estimate for ${what} is within a third of the actual duration on an idle machine`, {
     timeout: 300_000,
   }, async (t) => {
@@ -66,5 +71,6 @@ for (const [what, target] of GATEWAYS)
     const [low, high] = isBusy() ? [took / 2.5, took * 2.5] : [(took * 2) / 3, (took * 4) / 3]
     assert.ok(low <= estimate && estimate <= high, `${estimate} ms, and it took ${took} ms`)
   })
+}
 
 const isBusy = (): boolean => loadavg()[0]! > availableParallelism()

@@ -4,8 +4,10 @@
 // nothing; `--profile` shows where Waybill's time goes; `--beside DIR` adds the build of another checkout and
 // writes nothing; `--rounds N` and `--seconds N` shorten the run; `--others NAMES` limits the other gateways.
 // `--paired DIR` compares the main thread's processor time for a call with that of another checkout's build,
-// in pairs of rounds (40, or `--rounds N`) at 32 connections (or `--connections N`), together with the bare
-// proxy; `--keyed` uses calls with a gateway key. The run fails if a call takes over 3 % more.
+// in pairs (15, or `--rounds N`) at 32 connections (or `--connections N`), together with the bare proxy. Each
+// pair has new processes, because a process is several per cent faster or slower than the next one of the
+// same build for as long as it runs. `--keyed` uses calls with a gateway key. The run fails if a call takes
+// over 3 % more.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -56,6 +58,8 @@ const LOADS = [
   { kind: 'chat', connections: 32 },
   { kind: 'messages', connections: 32 },
 ] as const
+/** Rounds of each process of a pair: while V8 compiles, and measured. */
+const [WARM_UP_ROUNDS, MEASURED_ROUNDS] = [2, 2]
 const NO_OPENINGS: Openings = { here: 0, locked: 0, together: 0 }
 /** Calls on record from the start: the default maximum. */
 const CALLS = 100_000
@@ -163,15 +167,12 @@ function addDifference(sum: Openings, before: Openings, after: Openings): void {
 async function runPaired(base: string): Promise<void> {
   const upstream = await start(startUpstream())
   const bare = await start(startBareProxy(upstream))
-  const builds = [{ name: 'here' }, { name: 'base', root: resolve(base) }]
-  const targets = [bare]
-  for (const build of builds) {
+  const builds = [{ name: 'here' }, { name: 'base', root: resolve(base) }].map((build) => {
     const place = mkdtempSync(join(directory, `${build.name}-`))
     fillRecord(place, CALLS)
-    targets.push(await start(startBenchWaybill(upstream, place, { ...build, keyed })))
-  }
-  for (const target of targets) console.log(`${target.name}: ${target.about}`)
-  const figures = new Map(targets.map(({ name }) => [name, [] as (Round & { main: number; all: number })[]]))
+    return () => startBenchWaybill(upstream, place, { ...build, keyed })
+  })
+  const figures: PairedFigures = new Map(['bare proxy', 'here', 'base'].map((name) => [name, []]))
   const round = async (target: BenchTarget) => {
     const { main, all, ...rest } = await wrk(target, Number(connections), 1)
     if (main === null || all === null)
@@ -179,19 +180,33 @@ async function runPaired(base: string): Promise<void> {
     if (rest.badStatus + rest.socketErrors > 0) throw new Error(`bench: ${target.name} answered with errors`)
     return { main, all, ...rest }
   }
-  for (const target of [...targets, ...targets, ...targets]) await round(target) // warms up V8
-  for (let pair = 0; pair < Number(rounds ?? 40); pair++)
-    for (const target of pair % 2 === 0 ? targets : targets.toReversed())
-      figures.get(target.name)!.push(await round(target))
+  for (let pair = 0; pair < Number(rounds ?? 15); pair++) {
+    const targets = [bare]
+    for (const startBuild of builds) targets.push(await start(startBuild()))
+    if (pair === 0) for (const target of targets) console.log(`${target.name}: ${target.about}`)
+    if (pair % 2 === 1) targets.reverse()
+    for (let n = 0; n < WARM_UP_ROUNDS; n++) for (const target of targets) await round(target)
+    const measured = new Map(targets.map((target) => [target, [] as PairedRound[]]))
+    for (let n = 0; n < MEASURED_ROUNDS; n++)
+      for (const [target, its] of measured) its.push(await round(target))
+    for (const [{ name }, its] of measured) figures.get(name)!.push(meanOf(its))
+    for (const target of targets) if (target !== bare) await target.stop()
+  }
   printPaired(figures)
 }
 
-type PairedFigures = ReadonlyMap<string, readonly (Round & { main: number; all: number })[]>
+type PairedRound = Pick<Round, 'perSecond'> & { readonly main: number; readonly all: number }
+type PairedFigures = ReadonlyMap<string, PairedRound[]>
+
+function meanOf(rounds: readonly PairedRound[]): PairedRound {
+  const mean = (what: keyof PairedRound) => rounds.reduce((sum, each) => sum + each[what], 0) / rounds.length
+  return { main: mean('main'), all: mean('all'), perSecond: mean('perSecond') }
+}
 
 /** Prints a comparison of `here` with `base`, and of both with the bare proxy. */
 function printPaired(figures: PairedFigures): void {
   const [bare, here, base] = ['bare proxy', 'here', 'base'].map((name) => figures.get(name)!)
-  const compare = (what: 'main' | 'all' | 'perSecond' | 'p50' | 'resident', a: typeof here, b: typeof here) =>
+  const compare = (what: keyof PairedRound, a: typeof here, b: typeof here) =>
     paired(a!.map((round, index) => round[what]! / b![index]![what]! - 1))
   const times = ({ median, low, high }: Paired) =>
     `${(median + 1).toFixed(2)} (${(low + 1).toFixed(2)} to ${(high + 1).toFixed(2)})`

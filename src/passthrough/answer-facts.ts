@@ -1,8 +1,9 @@
-// Facts in an otherwise uninterpreted answer: its model and its usage. Reads JSON or the last events of a
+// Facts in an otherwise uninterpreted answer: its model, its usage, and the error that ended it. Reads JSON or the last events of a
 // stream, without the bytes of pictures and sounds, and up to a bounded size. Pure.
 import { createParser } from 'eventsource-parser'
 import type { Tokens } from '../core/call.ts'
 import { isObject, type Json, tokenCount } from '../dialects/json.ts'
+import { errorOf } from '../dialects/openai-errors.ts'
 import { kindsIn } from '../dialects/served.ts'
 import { StringShortener } from './short-strings.ts'
 
@@ -14,9 +15,11 @@ const MAX_TAIL_BYTES = 2 ** 16
 export interface AnswerFacts {
   readonly model: string | null
   readonly tokens: Tokens | null
+  /** Code of the error event that ended a stream; null without one. */
+  readonly errorCode: string | null
 }
 
-export const NO_FACTS: AnswerFacts = { model: null, tokens: null }
+export const NO_FACTS: AnswerFacts = { model: null, tokens: null, errorCode: null }
 
 /** Collects a passing answer, or the end of a passing stream. */
 export class AnswerReader {
@@ -51,24 +54,60 @@ export class AnswerReader {
   }
 }
 
-/** Returns the facts of the last event that reports usage. The first event may be incomplete. */
+/**
+ * Returns the facts of the last event that reports usage, with the number of finished pictures, and the error if
+ * the last event is one. The first event may be incomplete.
+ */
 function lastFacts(text: string): AnswerFacts {
   let last = NO_FACTS
+  let pictures = 0
+  let errorCode: string | null = null
   const parser = createParser({
-    onEvent({ data }) {
-      const facts = factsOf(parsed(data))
+    onEvent({ event, data }) {
+      const json = parsed(data)
+      if (!isObject(json)) return // [DONE]
+      errorCode = errorIn(json, event)
+      if (/^image_(edit|generation)\.completed$/.test(String(json.type ?? event))) pictures++
+      const facts = factsOf(json)
       if (facts.tokens !== null) last = facts
     },
   })
   parser.feed(`${text}\n\n`) // the blank line after the last event may be missing
-  return last
+  return { ...last, tokens: withPictures(last.tokens, pictures), errorCode }
+}
+
+/** Returns the code of an error event; null for any other event. */
+function errorIn(json: Json, event: string | undefined): string | null {
+  const { type = event, error } = json
+  return error != null || type === 'error' ? (errorOf(error ?? json).code ?? 'upstream_error') : null
 }
 
 function factsOf(json: unknown): AnswerFacts {
   if (!isObject(json)) return NO_FACTS
-  const { model } = json
-  return { model: typeof model === 'string' ? model : null, tokens: answerTokens(json) }
+  const { model, data } = json
+  const pictures = Array.isArray(data) ? data.filter(isPicture).length : 0
+  return {
+    model: typeof model === 'string' ? model : null,
+    tokens: withPictures(answerTokens(json), pictures),
+    errorCode: null,
+  }
 }
+
+const isPicture = (item: unknown): boolean =>
+  isObject(item) && (typeof item.b64_json === 'string' || typeof item.url === 'string')
+
+const NO_COUNTS: Tokens = {
+  source: null,
+  input: null,
+  output: null,
+  cached_input: null,
+  cache_write: null,
+  reasoning: null,
+}
+
+/** Adds the number of pictures, for providers that charge per picture and may count no tokens. */
+const withPictures = (tokens: Tokens | null, images: number): Tokens | null =>
+  images === 0 ? tokens : { ...(tokens ?? NO_COUNTS), images }
 
 /** Returns the tokens that an answer or an event of OpenAI, Anthropic or Jina reports. */
 export function answerTokens(json: Json): Tokens | null {

@@ -380,12 +380,14 @@ export class PassthroughCall implements Receiver {
   /** Closes the record when the client has received the answer or disconnected. */
   #closeDelivered(facts: AnswerFacts): void {
     const { status } = this.#answered!
+    const { errorCode, tokens } = facts
+    const hasFailed = errorCode !== null
     this.#dropRest()
     delivered(this.#response, this.#call.keyName, this.#context.config.resilience.idle, (isWhole) =>
       this.#close(
-        { outcome: 'answered', status, errorCode: null, tokens: facts.tokens },
+        { outcome: hasFailed ? 'failed' : 'answered', status, errorCode, tokens },
         isWhole
-          ? { state: 'completed', status, errorCode: null }
+          ? { state: hasFailed ? 'failed' : 'completed', status, errorCode }
           : { state: 'aborted', status: 499, errorCode: 'client_closed' },
         facts,
       ),

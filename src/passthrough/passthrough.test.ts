@@ -502,3 +502,52 @@ test('a multi-megabyte answer is priced by its usage, whether the usage comes be
     assert.equal((await recordOf(gateway, answer)).cost_usd, PICTURE_COST)
   }
 })
+
+test('edits at a price per picture are priced by the finished pictures, whole or streamed, without any usage', async (t) => {
+  const done = 'event: image_edit.completed\ndata: {"type":"image_edit.completed","b64_json":"AAAA"}\n\n'
+  const partial = done.replaceAll('completed', 'partial_image')
+  const bodies = [
+    ['application/json', JSON.stringify({ data: [{ url: 'https://pictures.example/1' }, { b64_json: 'AAAA' }] })],
+    ['text/event-stream', `${partial}${partial}${done}${done}`],
+  ]
+  const provider = await startProvider(t, (response) => {
+    const [type, body] = bodies.shift()!
+    response.writeHead(200, { 'content-type': type }).end(body)
+  })
+  const price = 'models: { openai/gpt-image-1.5: { price: { image: 0.02 } } }'
+  const gateway = await gatewayTo(
+    t,
+    { openai: { dialect: 'openai', origin: provider.origin } },
+    `${EDITS}\n${price}`,
+  )
+  for (let n = 0; n < 2; n++) {
+    const answer = await gateway.get('/v1/images/edits', { method: 'POST', headers: FORM, body: EDIT })
+    const { state, cost_usd, cost_missing } = await recordOf(gateway, answer)
+    assert.deepEqual({ state, cost_usd, cost_missing }, { state: 'completed', cost_usd: 0.04, cost_missing: [] })
+  }
+})
+
+test('a relayed stream that ends with an error is on record as failed, and one that recovers is not', async (t) => {
+  const error = 'data: {"error":{"message":"busy","type":"server_error","code":"overloaded"}}\n\n'
+  const text = 'data: {"choices":[{"text":"a"}]}\n\n'
+  const streams = [`${text}${error}`, `${text}${error}data: [DONE]\n\n`, `${error}${text}`]
+  const provider = await startProvider(t, (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(streams.shift())
+  })
+  const gateway = await gatewayTo(
+    t,
+    { one: { dialect: 'openai', origin: provider.origin } },
+    'passthrough: [completions]',
+  )
+  const ends: unknown[] = []
+  for (let n = 0; n < 3; n++) {
+    const body = '{"model":"one/m","prompt":"a","stream":true}'
+    const record = await recordOf(
+      gateway,
+      await gateway.get('/v1/completions', { method: 'POST', headers: json, body }),
+    )
+    ends.push([record.state, record.status, record.error_code, record.attempt_log[0].outcome])
+  }
+  const failed = ['failed', 200, 'overloaded', 'failed']
+  assert.deepEqual(ends, [failed, failed, ['completed', 200, null, 'answered']])
+})
