@@ -507,7 +507,10 @@ test('edits at a price per picture are priced by the finished pictures, whole or
   const done = 'event: image_edit.completed\ndata: {"type":"image_edit.completed","b64_json":"AAAA"}\n\n'
   const partial = done.replaceAll('completed', 'partial_image')
   const bodies = [
-    ['application/json', JSON.stringify({ data: [{ url: 'https://pictures.example/1' }, { b64_json: 'AAAA' }] })],
+    [
+      'application/json',
+      JSON.stringify({ data: [{ url: 'https://pictures.example/1' }, { b64_json: 'AAAA' }] }),
+    ],
     ['text/event-stream', `${partial}${partial}${done}${done}`],
   ]
   const provider = await startProvider(t, (response) => {
@@ -523,7 +526,10 @@ test('edits at a price per picture are priced by the finished pictures, whole or
   for (let n = 0; n < 2; n++) {
     const answer = await gateway.get('/v1/images/edits', { method: 'POST', headers: FORM, body: EDIT })
     const { state, cost_usd, cost_missing } = await recordOf(gateway, answer)
-    assert.deepEqual({ state, cost_usd, cost_missing }, { state: 'completed', cost_usd: 0.04, cost_missing: [] })
+    assert.deepEqual(
+      { state, cost_usd, cost_missing },
+      { state: 'completed', cost_usd: 0.04, cost_missing: [] },
+    )
   }
 })
 
