@@ -4,7 +4,7 @@ import { request as ask, createServer, type IncomingMessage, type ServerResponse
 import { gzipSync } from 'node:zlib'
 
 /** Calls that are forwarded before the hostile behaviour. */
-const FRIENDLY = 4
+const FRIENDLY = 8
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const SSE_TYPE = { 'content-type': 'text/event-stream' }
