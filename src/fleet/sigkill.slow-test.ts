@@ -17,6 +17,8 @@ import { fleetTests, openShared, skip } from './test-fleet.ts'
 
 const KILLS = Number(process.env.WAYBILL_KILLS ?? (IS_FULL ? 20 : 2))
 const PAUSE_MS = 400
+/** Pause of a client between two calls, ms: six clients still make thousands of calls. */
+const CLIENT_PAUSE_MS = 50
 const NAMES = ['one', 'two', 'three']
 const fleet = fleetTests({ fsync: 'on' })
 
@@ -55,8 +57,8 @@ async function killThem(t: TestContext, durability: string, loses: boolean): Pro
       const nonce = `${durability}-${calls++}`
       const { address } = gateways[Math.floor(Math.random() * gateways.length)]!
       const status = address ? await call(address, nonce) : 0
-      if (status === 0) await sleep(20)
-      else statuses.set(nonce, status)
+      if (status !== 0) statuses.set(nonce, status)
+      await sleep(CLIENT_PAUSE_MS)
     }
   }
   const workers = Array.from({ length: 6 }, work)

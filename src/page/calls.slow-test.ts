@@ -106,6 +106,7 @@ test('a typed filter reports mistakes, and can find a call by its error', { skip
   await input.fill('error_code:odd')
   await input.press('Enter')
   await page.waitForURL(/error_code=odd/)
+  await page.locator('tbody tr').nth(1).waitFor({ state: 'detached' })
   await page.locator('tbody tr').first().waitFor()
   assert.deepEqual(await page.locator('td[data-column=state]').allInnerTexts(), ['failed 400'])
 })

@@ -96,6 +96,7 @@ export class PassthroughCall implements Receiver {
   /** Pieces of an answer that is read before it is sent; null for other answers. */
   #held: Buffer[] | null = null
   #heldBytes = 0
+  #awaitsReader = false
   /** Id after which the next page of a list begins. */
   #page: string | null = null
   #pages = 0
@@ -336,9 +337,19 @@ export class PassthroughCall implements Receiver {
     this.#reader!.add(bytes)
     this.#lines?.add(bytes)
     if (this.#response.write(bytes)) return true
-    const { idle } = this.#context.config.resilience
-    void untilRead(this.#response, this.#call.keyName, idle).then(() => this.#exchange?.resume())
+    this.#resumeWhenRead()
     return false
+  }
+
+  /** Resumes the answer when the client has read it so far. More pieces may arrive after the pause. */
+  #resumeWhenRead(): void {
+    if (this.#awaitsReader) return
+    this.#awaitsReader = true
+    const { idle } = this.#context.config.resilience
+    void untilRead(this.#response, this.#call.keyName, idle).then(() => {
+      this.#awaitsReader = false
+      this.#exchange?.resume()
+    })
   }
 
   ended(): void {
