@@ -1,5 +1,5 @@
-// Facts in an otherwise uninterpreted answer: its model, its usage, and the error that ended it. Reads JSON or the last events of a
-// stream, without the bytes of pictures and sounds, and up to a bounded size. Pure.
+// Facts in an otherwise uninterpreted answer: its model, its usage, and the error that ended it. Reads JSON or
+// the last events of a stream, without the bytes of pictures and sounds, and up to a bounded size. Pure.
 import { createParser } from 'eventsource-parser'
 import type { Tokens } from '../core/call.ts'
 import { isObject, type Json, tokenCount } from '../dialects/json.ts'
@@ -55,8 +55,8 @@ export class AnswerReader {
 }
 
 /**
- * Returns the facts of the last event that reports usage, with the number of finished pictures, and the error if
- * the last event is one. The first event may be incomplete.
+ * Returns the facts of the last event that reports usage, with the number of finished pictures, and the error
+ * if the last event is one. The first event may be incomplete.
  */
 function lastFacts(text: string): AnswerFacts {
   let last = NO_FACTS
