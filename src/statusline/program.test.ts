@@ -16,18 +16,18 @@ import { bare, front, patiently } from './test-statusline.ts'
 const input = (more = {}) =>
   JSON.stringify({ session_id: 's', model: { id: 'auto', display_name: 'Auto' }, ...more })
 
-async function draw(t: TestContext, url: string, args: readonly string[], env = {}, more = {}) {
+function drawOnce(t: TestContext, url: string, args: readonly string[], env = {}, more = {}) {
   const surroundings = { XDG_CACHE_HOME: temporaryDirectory(t), WAYBILL_URL: url, ...env }
-  return patiently(
-    () =>
-      statusLine(args, {
-        stdin: Readable.from([Buffer.from(input(more))]),
-        env: surroundings,
-        now: Date.now,
-      }),
+  const stdin = Readable.from([Buffer.from(input(more))])
+  return statusLine(args, { stdin, env: surroundings, now: Date.now })
+}
+
+/** Draws the line of a healthy gateway. */
+const draw = (...given: Parameters<typeof drawOnce>) =>
+  patiently(
+    () => drawOnce(...given),
     ({ stderr }) => stderr === '',
   )
-}
 
 test('the status line contains the client’s directory and context, and a link to the record', async (t) => {
   const gateway = await testGateway(t)
@@ -42,7 +42,7 @@ test('the status line contains the client’s directory and context, and a link 
   assert.ok(stdout.includes(`\u001b]8;;${gateway.url}/api/usage/request-logs/${id}\u0007`), stdout)
   const plain = await draw(t, gateway.url, segments, { NO_COLOR: '1' }, more)
   assert.equal(plain.stdout, 'auto → alpha/model-a · context 42 % · dir\n')
-  const none = await draw(t, 'nonsense', segments, { NO_COLOR: '1' }, more)
+  const none = await drawOnce(t, 'nonsense', segments, { NO_COLOR: '1' }, more)
   assert.match(none.stdout, /^Auto · the gateway has no address.* · context 42 % · dir\n$/)
 })
 
@@ -53,7 +53,7 @@ test('a cached line is shortened if the terminal has become narrower (LINE-05, L
   const env = { XDG_CACHE_HOME: temporaryDirectory(t), COLUMNS: '80' }
   await draw(t, url, [], env)
   become(null)
-  const { stdout } = await draw(t, url, [], { ...env, COLUMNS: '18' })
+  const { stdout } = await drawOnce(t, url, [], { ...env, COLUMNS: '18' })
   assert.equal(bare(stdout), 'auto → alpha/mode…\n')
 })
 
