@@ -57,12 +57,16 @@ exports.testPlugin = ({ test, expect }) => {
   // 200 concurrent tests on one mock server: each sees only its own calls.
   const BUSY_MS = 30_000 // they wait for each other on a busy machine
   for (let i = 0; i < 200; i++)
-    test.concurrent(`test ${i} of 200 sees its own calls`, async () => {
-      const mock = mockFor('one name for all')
-      await mock.answer([{ say: { text: `One of ${i}.` } }, { say: { text: `Two of ${i}.` } }])
-      expect(await ask(mock, `first ${i}`)).toBe(`One of ${i}.`)
-      await new Promise((done) => setTimeout(done, (i * 7) % 50))
-      expect(await ask(mock, `second ${i}`)).toBe(`Two of ${i}.`)
-      expect((await mock.calls()).map(({ user }) => user)).toEqual([`first ${i}`, `second ${i}`])
-    }, BUSY_MS)
+    test.concurrent(
+      `test ${i} of 200 sees its own calls`,
+      async () => {
+        const mock = mockFor('one name for all')
+        await mock.answer([{ say: { text: `One of ${i}.` } }, { say: { text: `Two of ${i}.` } }])
+        expect(await ask(mock, `first ${i}`)).toBe(`One of ${i}.`)
+        await new Promise((done) => setTimeout(done, (i * 7) % 50))
+        expect(await ask(mock, `second ${i}`)).toBe(`Two of ${i}.`)
+        expect((await mock.calls()).map(({ user }) => user)).toEqual([`first ${i}`, `second ${i}`])
+      },
+      BUSY_MS,
+    )
 }
