@@ -268,7 +268,7 @@ test('waits that the target file requires do not count towards the target’s ti
     observability: { headers: { request_id: 'x-id' }, log: { ...log, fields } },
   }
   const own: Pick<Check, 'timeout' | 'exercise'> = {
-    timeout: 1_000,
+    timeout: 3_000, // the waits together take 4 s
     async exercise(session) {
       await session.wait(1_200)
       await session.drain()

@@ -60,7 +60,10 @@ for (const saysUsage of [true, false])
       (await read(at, `/api/usage/request-logs?limit=50${query}`)).json.data.find(
         ({ method, endpoint }: any) => method === 'POST' && endpoint === '/v1/batches',
       )
-    await until('the other gateway sees it, open', async () => (await recordAt(two))?.completed_at === null)
+    await until('the other gateway sees it, open, with its id', async () => {
+      const record = await recordAt(two)
+      return record?.completed_at === null && record.objects?.includes(batch)
+    })
     const { status, json } = await read(two, `/v1/batches/${batch}`)
     assert.deepEqual([status, json.status], [200, 'completed'])
     assert.equal((await read(two, `/v1/files/${json.output_file_id}/content`)).status, 200)
