@@ -278,7 +278,7 @@ test('an answer stays in the cache only until it expires, and the size of the ca
 test('a cache hit whose client leaves midway is recorded as aborted, and costs 0 (LOG-06)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer('x'.repeat(30 * 2 ** 20)) },
-    config: `cache: { enabled: true, max_bytes: 1GiB }\nresilience: { idle: 300ms }\n${ROUTES}`,
+    config: `cache: { enabled: true, max_bytes: 1GiB }\n${ROUTES}`,
   })
   await use(gateway, ask('auto'))
   const leave = new AbortController()

@@ -130,9 +130,9 @@ test('a client that does not read its answer is disconnected after the idle time
     socket.write(read('/api/usage/request-logs?limit=200').repeat(20))
     await sleep(10)
   }
-  const until = performance.now() + 3_000
+  const end = performance.now() + 30_000
   while (!closed) {
-    assert.ok(performance.now() < until, 'the connection is still open')
+    assert.ok(performance.now() < end, 'the connection is still open')
     assert.equal((await gateway.get('/healthz')).status, 200)
     socket.write(read('/healthz'))
     await sleep(50)

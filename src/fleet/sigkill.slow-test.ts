@@ -1,5 +1,5 @@
 // Kills gateways of a fleet under load, and stops, freezes and kills their database. Then compares the provider's
-// ledger, held in this process, with the shared log. `npm test` makes a few kills, `.ci/run` makes 20.
+// ledger, held in this process, with the shared log. `.ci/run` makes 2 kills, `.ci/run --whole` makes 20.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

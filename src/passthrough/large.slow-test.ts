@@ -4,10 +4,12 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, request } from 'node:http'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
@@ -16,6 +18,10 @@ import { startServer } from '../test/test-cli.ts'
 
 const MIB = 2 ** 20
 const PIECE = Buffer.alloc(MIB, 'x')
+
+/** Sends the same piece many times as a body, as fast as it is read. A client that leaves ends it. */
+const repeat = (piece: Buffer | string, times: number, response: ServerResponse): Promise<void> =>
+  pipeline(Readable.from(Array<Buffer | string>(times).fill(piece)), response).catch(() => {})
 
 /**
  * Starts a provider that counts the received bytes. `down`: size of its answers, MiB. A client header holds
@@ -32,9 +38,7 @@ async function startProvider(t: TestContext, down: number) {
       return // the gateway was killed
     }
     response.writeHead(200, { 'content-type': 'audio/wav' })
-    for (let sent = 0; sent < down && !response.destroyed; sent++)
-      if (!response.write(PIECE)) await new Promise((go) => response.once('drain', go).once('close', go))
-    response.end()
+    await repeat(PIECE, down, response)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -149,9 +153,7 @@ test('the results of a million-request batch are priced as they pass through, in
       return response.end('{"id":"msgbatch_abcdef1","type":"message_batch"}')
     }
     response.writeHead(200, { 'content-type': 'application/x-jsonl' })
-    for (let sent = 0; sent < 1_000; sent++)
-      if (!response.write(lines)) await new Promise((go) => response.once('drain', go).once('close', go))
-    response.end()
+    await repeat(lines, 1_000, response)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {
@@ -211,9 +213,7 @@ test('the upload, batch and output for a million OpenAI requests pass through in
       return response.end(JSON.stringify(made))
     }
     response.writeHead(200, { 'content-type': 'application/octet-stream' })
-    for (let sent = 0; sent < 1_000; sent++)
-      if (!response.write(answered)) await new Promise((go) => response.once('drain', go).once('close', go))
-    response.end()
+    await repeat(answered, 1_000, response)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {
