@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
+import { Pool } from 'undici'
 import { ask, slowness, testGateway } from '../../test/test-gateway.ts'
 import { until } from '../../test/test-until.ts'
 import { databaseFile } from './open.ts'
@@ -17,6 +18,9 @@ for (const [what, clients] of [
   test(`while another program holds a lock, calls from ${what} are refused immediately, and /readyz reports it (LIFE-04)`, async (t) => {
     const gateway = await testGateway(t)
     for (let call = 0; call < 20; call++) assert.equal((await gateway.chat(ask('auto'))).status, 200)
+    // With a connection for each client: Node accepts one new connection in each turn of a busy event loop.
+    const pool = new Pool(gateway.url, { connections: clients })
+    t.after(() => pool.destroy())
     const rude = new Database(databaseFile(gateway.data))
     t.after(() => rude.close())
     rude.exec('BEGIN IMMEDIATE')
@@ -28,8 +32,14 @@ for (const [what, clients] of [
     const loops = Array.from({ length: clients }, async () => {
       while (calling) {
         const from = performance.now()
-        const { status, json } = await gateway.chat(ask('auto'))
-        assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
+        const { statusCode, body } = await pool.request({
+          method: 'POST',
+          path: '/v1/chat/completions',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(ask('auto')),
+        })
+        const { error } = (await body.json()) as any
+        assert.deepEqual([statusCode, error.code], [503, 'log_unavailable'])
         waits.push({ from, ms: performance.now() - from })
       }
     })
