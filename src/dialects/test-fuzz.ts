@@ -1,6 +1,7 @@
 // Shared parts of the requests that promises.test.ts sends in every dialect. Each dialect's folder has its
 // own requests.
 import fc from 'fast-check'
+import { unit } from '../test/test-json-unit.ts'
 
 export interface Fuzz {
   /** Headers that identify a client of the dialect. */
@@ -19,7 +20,7 @@ export interface Fuzz {
   readonly countsAlways?: true
 }
 
-export const json = fc.jsonValue()
+export const json = fc.jsonValue({ stringUnit: unit })
 export const text = fc.string({ unit: 'binary' })
 export const model = fc.constantFrom(
   'auto',

@@ -2,11 +2,13 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
+import { plainNames } from '../json/plain-names.ts'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
 import type { CallSlot } from './call-slots.ts'
 import { areTiny } from './pieces.ts'
 
 export interface JsonBody {
+  /** Names of members have no needless escapes. */
   readonly text: string
   readonly json: Record<string, unknown>
 }
@@ -83,10 +85,15 @@ function parse(bytes: Buffer): JsonBody {
       'body_too_large',
       `The body contains more than ${MAX_VALUES} JSON values (an empty list or object counts twice). Send fewer: every other call would wait while they are read.`,
     )
-  const text = bytes.toString('utf8')
+  let text = bytes.toString('utf8')
   let json: unknown
   try {
     json = JSON.parse(text)
+    const plain = plainNames(text)
+    if (plain !== text) {
+      text = plain
+      json = JSON.parse(text)
+    }
   } catch {
     // The parser's own message quotes the body, so it is not included.
     throw new GatewayError(

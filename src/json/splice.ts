@@ -143,7 +143,8 @@ const made = (value: Replacement, before: string | undefined): string =>
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-function skipSpace(text: string, at: number): number {
+/** Returns the index of the first character from `at` that is not white space. */
+export function skipSpace(text: string, at: number): number {
   for (;;) {
     const code = text.charCodeAt(at)
     if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at
@@ -152,7 +153,7 @@ function skipSpace(text: string, at: number): number {
 }
 
 /** Returns the index after the closing quote of the string that opens at `at`. */
-function endOfString(text: string, at: number): number {
+export function endOfString(text: string, at: number): number {
   for (let quote = text.indexOf('"', at + 1); ; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0
     while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++

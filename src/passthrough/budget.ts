@@ -5,6 +5,7 @@ import type { Route } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { PLAIN } from '../core/request-traits.ts'
 import { estimateTokens } from '../core/token-estimate.ts'
+import { plainNames } from '../json/plain-names.ts'
 import type { Operation, PassthroughName } from './operations.ts'
 
 /** Endpoint groups with a cost that depends only on the texts and the output limit. */
@@ -40,7 +41,9 @@ export async function reserve(
 /** Returns the body as an object; null if it is invalid. The provider then reports the error. */
 function objectIn(bytes: Buffer): Record<string, unknown> | null {
   try {
-    return JSON.parse(bytes.toString('utf8')) as Record<string, unknown>
+    const text = bytes.toString('utf8')
+    JSON.parse(text) // throws if invalid
+    return JSON.parse(plainNames(text)) as Record<string, unknown>
   } catch {
     return null
   }

@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator'
 import { Losses } from '../../core/losses.ts'
 import { EventReader } from '../../providers/event-reader.ts'
+import { unit } from '../../test/test-json-unit.ts'
 import { IS_FULL } from '../../test/test-size.ts'
 import type { Block, Conversation, Peer, Turn } from '../blocks.ts'
 import type { Json } from '../json.ts'
@@ -24,7 +25,7 @@ const PEER: Peer = { family: 'openai', host: 'localhost', model: 'm', facts: {},
 const word = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
 const name = fc.stringMatching(/^[a-z][a-z_]{0,8}$/)
 const args = fc
-  .dictionary(name, fc.jsonValue({ maxDepth: 1 }), { maxKeys: 2 })
+  .dictionary(name, fc.jsonValue({ maxDepth: 1, stringUnit: unit }), { maxKeys: 2 })
   .map((json) => JSON.stringify(json))
 const seal = fc
   .record({ id: name, encrypted_content: fc.base64String({ minLength: 4 }) })
