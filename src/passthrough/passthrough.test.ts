@@ -425,6 +425,38 @@ keys: [ { name: team, digest: "${digest}", budget: { usd: 1 } } ]`,
   assert.equal((await gateway.get('/v1/files', { headers })).status, 200) // costs nothing
 })
 
+test('an escape does not hide the limit of an open call from the budget of its key (PASS-05)', async (t) => {
+  const answered = Promise.withResolvers<void>()
+  const reply = replyWith({ model: 'm', usage: { prompt_tokens: 1, completion_tokens: 1 } })
+  const provider = await startProvider(t, async (response, arrived) => {
+    if (arrived.body.includes('1000000')) await answered.promise
+    await reply(response, arrived)
+  })
+  const key = 'budget-key-0123456789'
+  const digest = `sha256:${createHash('sha256').update(key).digest('hex')}`
+  const gateway = await gatewayTo(
+    t,
+    { one: { dialect: 'openai', origin: provider.origin } },
+    `passthrough: [completions]
+models: { one/m: { price: { input: 1, output: 2 } } }
+keys: [ { name: team, digest: "${digest}", budget: { usd: 1 } } ]`,
+  )
+  const headers = { ...json, authorization: `Bearer ${key}` }
+  const post = (limit: string) =>
+    gateway.get('/v1/completions', {
+      ...{ method: 'POST', headers },
+      body: `{"x":1,${limit},"model":"one/m","prompt":"a"}`,
+    })
+  // V8 would take the next call's name for this one; see `plain-names.ts`.
+  assert.equal((await post('"max_token\\\\":1')).status, 200)
+  const open = post('"max_token\\u0073":1000000')
+  await until('the call is open', async () => provider.arrived.length === 2)
+  const next = await post('"max_tokens":1')
+  answered.resolve()
+  assert.equal((await open).status, 200)
+  assert.deepEqual([next.status, next.json.error?.code], [429, 'budget_exceeded'])
+})
+
 test('usage at the end of a stream is recorded', async (t) => {
   const provider = await startProvider(t, (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
