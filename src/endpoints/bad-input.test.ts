@@ -424,7 +424,7 @@ const BROKEN: readonly Broken[] = [
 ]
 
 const LIMITS =
-  'resilience: { stream_first_event: 300ms, answer: 300ms, retries: 0 }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }'
+  'resilience: { stream_first_event: 1s, answer: 1s, retries: 0 }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }'
 
 test('a provider that sends a broken answer receives only one request, and the record is closed (FAIL-05)', async (t) => {
   const gateway = await testGateway(t, { config: LIMITS })

@@ -11,7 +11,7 @@ models:
   alpha/model-a: { price: { input: 100, output: 100 } }
   beta/model-b: { price: { input: 1, output: 10 } }
 routes: { auto: { targets: [ { model: alpha/model-a }, { model: beta/model-b } ] } }
-resilience: { stream_first_event: 200ms, answer: 200ms, cooldown: 1ms, retries: 0 }`
+resilience: { stream_first_event: 2s, answer: 2s, cooldown: 1ms, retries: 0 }`
 
 /** Cost of 20 input and 7 output tokens, as the mock reports them, at the price of model-b. */
 const KNOWN = (20 * 1 + 7 * 10) / 1e6
