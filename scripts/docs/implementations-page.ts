@@ -27,6 +27,9 @@ export const submissionsIn = (root: string): Submitted[] =>
       results: JSON.parse(readFileSync(join(root, FOLDER, place, 'results.json'), 'utf8')),
     }))
 
+/** Files of a submission that the page links to. */
+const FILES = { [SUBMISSION]: 'steps', 'results.json': 'verdicts', 'evidence.jsonl.gz': 'evidence' }
+
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
 function rowOf({ place, about, results }: Submitted): string {
@@ -41,13 +44,15 @@ function rowOf({ place, about, results }: Submitted): string {
     conclusion,
     `${counts.pass} of ${tried} hold; ${counts['not-applicable']} not declared or not offered`,
     exceptions || 'none',
-    `[evidence](../${FOLDER}/${place}/)`,
+    Object.entries(FILES)
+      .map(([file, word]) => `[${word}](../${FOLDER}/${place}/${file})`)
+      .join(', '),
   ]
   return `| ${cells.map(cell).join(' | ')} |`
 }
 
 const HEAD = [
-  '| project and version | profile, set | conclusion | requirements | exceptions | |',
+  '| project and version | profile, set | conclusion | requirements | exceptions | files |',
   '|---|---|---|---|---|---|',
 ]
 
@@ -60,7 +65,7 @@ export function implementationsPage(all: readonly Submitted[]): string {
     '',
     '<!-- Written by `npm run docs` from conformance/submissions/. -->',
     '',
-    'This page lists reports of runs of the suite with their evidence. Before a report is accepted, its verdicts are computed again from the evidence, and a verdict that does not follow from it is refused. An invented transcript cannot be distinguished from a real one. If you doubt a report, repeat the run with the steps in its folder. [How to submit a report](submitting.md) has five steps.',
+    'This page lists reports of runs of the suite with their evidence. Before a report is accepted, its verdicts are computed again from the evidence, and a verdict that does not follow from it is refused. An invented transcript cannot be distinguished from a real one. If you doubt a report, repeat the run with its steps. [How to submit a report](submitting.md) has five steps.',
     '',
     '## Reported by its maintainers',
     '',

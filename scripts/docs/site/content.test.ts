@@ -21,4 +21,7 @@ test('no page of the site has a dead link, including pages made from data', (t) 
     assert.ok(existsSync(join(directory, `${page}.md`)), page)
   const index = readFileSync(join(directory, 'index.md'), 'utf8')
   assert.match(index, /\(\.\/must-fail\.md\)/, 'a link to the data leads to the page')
+  const implementations = readFileSync(join(directory, 'implementations.md'), 'utf8')
+  const [, evidence] = /\[evidence\]\((\S+)\)/.exec(implementations) ?? []
+  assert.ok(evidence && existsSync(join(directory, 'public', evidence)), 'a report links to its evidence')
 })

@@ -70,7 +70,7 @@ function withLinks(root: string, source: string, pages: readonly string[]) {
     }
     if (statSync(join(root, target)).isDirectory()) return null
     // Adds .txt, so that a browser shows the file as text with any server.
-    const to = `/files/${target}${/\.(png|svg|html)$/.test(target) ? '' : '.txt'}`
+    const to = `/files/${target}${/\.(png|svg|html|gz)$/.test(target) ? '' : '.txt'}`
     files.set(target, to)
     return to
   }
