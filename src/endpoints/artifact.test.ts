@@ -15,18 +15,24 @@ import { artifact as endpoint } from './request-logs.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 
+/** Reads the artifact of a call that is over. */
 async function read(gateway: TestGateway, id: string | null, headers = {}) {
-  await gateway.record(id).catch(() => {})
   const { status, json, text } = await gateway.get(`/api/usage/request-logs/${id}/artifact`, { headers })
   if (status === 200) assert.deepEqual(endpoint.response.parse(json), json)
   return { status, json, text }
+}
+
+/** Reads the artifact of a call once its record is closed. */
+async function readAtEnd(gateway: TestGateway, id: string | null, headers = {}) {
+  await gateway.record(id, headers)
+  return read(gateway, id, headers)
 }
 
 test('an artifact lists the names of a request’s first hundred fields and skips any name that is too long (LIFE-03)', async (t) => {
   const gateway = await testGateway(t)
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`field-${n}`, n]))
   const { headers } = await gateway.chat(ask('auto', { ['long'.repeat(100)]: 1, ...many }))
-  const { fields } = (await read(gateway, headers.get('x-gateway-request-id'))).json.request
+  const { fields } = (await readAtEnd(gateway, headers.get('x-gateway-request-id'))).json.request
   assert.deepEqual(fields.slice(0, 3), ['model', 'messages', 'field-0'])
   assert.equal(fields.length, 100)
 })
@@ -44,7 +50,7 @@ test('an artifact contains every exchange with sizes and times, but no bodies or
     { 'x-odd': 'HEADER-CANARY', 'user-agent': 'a client' },
   )
   const id = headers.get('x-gateway-request-id')
-  const { json, text } = await read(gateway, id)
+  const { json, text } = await readAtEnd(gateway, id)
   assert.doesNotMatch(text, /CANARY/)
   assert.doesNotMatch(text, new RegExp(`${providerKey('alpha')}|${providerKey('beta')}`))
   assert.deepEqual(json.request.fields, ['model', 'messages', 'stream'])
@@ -96,7 +102,7 @@ keys: [ { name: boss, role: admin, digest: "${digest('key-of-boss')}" } ]`,
   for (const streaming of [false, true]) {
     gateway.upstream.alpha!.script = script[Number(streaming)]!
     const { headers: got } = await gateway.chat(ask('auto', { stream: streaming }), headers)
-    const { json, text } = await read(gateway, got.get('x-gateway-request-id'), headers)
+    const { json, text } = await readAtEnd(gateway, got.get('x-gateway-request-id'), headers)
     assert.match(json.request.body, /where to\?/)
     assert.match(json.exchanges[0].request.body, /"model-a"/)
     assert.match(json.exchanges[0].answer.body, /you sent \*\*\* and \*\*\*/)
@@ -133,7 +139,7 @@ keys: [ ${keys} ]`
 test('a call without an answer also has an artifact', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: (response) => response.destroy() } })
   const { headers } = await gateway.chat(ask('auto'))
-  const { json } = await read(gateway, headers.get('x-gateway-request-id'))
+  const { json } = await readAtEnd(gateway, headers.get('x-gateway-request-id'))
   assert.equal(json.exchanges[0].answer.status, null)
   assert.match(json.exchanges[0].answer.end, /^(UND_ERR_SOCKET|ECONNRESET)$/)
   assert.deepEqual([json.outcome.state, json.outcome.error_code], ['failed', 'upstream_unreachable'])

@@ -47,8 +47,8 @@ export interface TestGateway {
     body: unknown,
     headers?: Record<string, string>,
   ): Promise<{ status: number; headers: Headers; text: string; json: any }>
-  /** Returns the closed record of a live answer, with its attempts. Waits up to a second for it (LOG-04). */
-  record(id: string | null): Promise<any>
+  /** Returns the closed record of a live answer, with its attempts. Waits for it, see `until` (LOG-04). */
+  record(id: string | null, headers?: Record<string, string>): Promise<any>
 }
 
 /** Returns the key of a mock provider: `sk-<provider>-secret`. */
@@ -142,9 +142,9 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
         headers: { 'content-type': 'application/json', ...headers },
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
-    record: (id) =>
+    record: (id, headers = {}) =>
       until(`the record ${id} is closed`, async () => {
-        const { json } = await get(`/api/usage/request-logs/${id}`)
+        const { json } = await get(`/api/usage/request-logs/${id}`, { headers })
         return json?.completed_at && json
       }),
   }
