@@ -19,6 +19,7 @@ import {
   usageChunk,
 } from '../../mocks/test-upstream.ts'
 import { ask, providerKey, type TestGateway, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const TOKENS = {
   input: 20,
@@ -164,9 +165,11 @@ test('an event reaches the client before the next event exists (FLOW-03), and th
   const reader = response.body!.getReader()
   const { value } = await reader.read()
   assert.equal(Buffer.from(value!).toString(), chunk({ content: 'first' }))
-  await sleep(50)
-  const open = await gateway.get(`/api/usage/request-logs/${response.headers.get('x-gateway-request-id')}`)
-  assert.equal(open.json.state, 'streaming')
+  const id = response.headers.get('x-gateway-request-id')
+  const open = await until('the start of the stream is on record', async () => {
+    const read = await gateway.get(`/api/usage/request-logs/${id}`)
+    return read.json.state === 'streaming' && read
+  })
   assert.equal(open.json.resolved_provider, 'alpha')
   assert.equal(open.json.attempt_log[0].outcome, 'open')
   release.resolve()
@@ -351,8 +354,7 @@ test('when the client leaves, the provider’s stream is closed and the record s
   const record = await gateway.record(response.headers.get('x-gateway-request-id'))
   assert.deepEqual([record.state, record.status, record.error_code], ['aborted', 499, 'client_closed'])
   assert.equal(record.attempt_log[0].outcome, 'aborted')
-  await sleep(50)
-  assert.equal(gateway.upstream.alpha!.abandoned, 1)
+  await until('the provider is left', () => gateway.upstream.alpha!.abandoned === 1)
 })
 
 test('when a client leaves before the answer, the provider’s request is aborted and no other target is tried', async (t) => {

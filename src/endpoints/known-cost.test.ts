@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, chunk, DONE, type Script, stream, usageChunk } from '../../mocks/test-upstream.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
 
@@ -81,9 +80,8 @@ keys:
   })
   const of = async (name: string, model: string) => {
     const headers = { authorization: `Bearer key-of-${name}` }
-    await gateway.chat(ask(model), headers)
-    await sleep(50) // the answer may arrive before its end is recorded
-    await gateway.get('/api/usage/request-logs', { headers }) // waits for pending writes
+    const answered = await gateway.chat(ask(model), headers)
+    await gateway.record(answered.headers.get('x-gateway-request-id'), headers)
     return (await gateway.get('/api/keys/me', { headers })).json
   }
   const direct = await of('ann', 'beta/model-b')

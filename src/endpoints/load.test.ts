@@ -59,15 +59,18 @@ test('with several keys, one key may have at most half of the open calls', async
   for (const call of [...open, other]) assert.equal((await call).status, 200)
 })
 
-/** Begins a call, and sends this many bytes of a body whose announced size is `announced`. */
-function begin(t: TestContext, { url }: TestGateway, sent: number, announced: number) {
+/**
+ * Begins a call, and sends this many bytes of a body whose announced size is `announced`. `header`: another line of
+ * its head.
+ */
+function begin(t: TestContext, { url }: TestGateway, sent: number, announced: number, header = '') {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   t.after(() => socket.destroy())
   let text = ''
   socket.setEncoding('utf8').on('data', (chunk) => {
     text += chunk
   })
-  const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${announced}\r\n\r\n`
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${announced}\r\n${header}\r\n`
   socket.write(head + ' '.repeat(sent))
   return { socket, text: () => text }
 }
@@ -89,8 +92,8 @@ test('however a call ends, it releases everything that it held', async (t) => {
   const large = ask('auto', { user: 'x'.repeat(0.9 * MIB) })
   for (const body of [large, '{'.repeat(0.9 * MIB), ask('nowhere', { user: 'x'.repeat(0.9 * MIB) }), large])
     assert.notEqual((await gateway.chat(body)).status, 503)
-  const { socket } = begin(t, gateway, 0.5 * MIB, MIB)
-  await sleep(50)
+  const { socket, text } = begin(t, gateway, 0.5 * MIB, MIB, 'expect: 100-continue\r\n')
+  await until('it has arrived', () => text().startsWith('HTTP/1.1 100 '))
   assert.equal((await gateway.chat(large)).status, 503, 'the one place is taken')
   socket.destroy()
   await until('its place is free', async () => (await gateway.chat(large)).status !== 503)

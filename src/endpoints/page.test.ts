@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { answer, fail, streamed, USAGE } from '../../mocks/test-upstream.ts'
 import { idAt } from '../core/call.ts'
 import { ask, slowness, type TestGateway, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 const KEYS = `
@@ -190,14 +191,10 @@ async function follow(t: TestContext, gateway: TestGateway, key: string | null) 
   })().catch(() => {})
   return {
     records,
-    async ended(id: string) {
-      for (let tries = 0; tries < 200; tries++) {
-        const found = records.find((each) => each.id === id && each.completed_at !== null)
-        if (found) return found
-        await new Promise((done) => setTimeout(done, 10))
-      }
-      throw new Error(`no end of ${id}`)
-    },
+    ended: (id: string) =>
+      until(`the feed has the end of ${id}`, () =>
+        records.find((each) => each.id === id && each.completed_at !== null),
+      ),
   }
 }
 

@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, chunk, fail, stream, streamed } from '../../mocks/test-upstream.ts'
 import { openLog } from '../commands/process-log.ts'
 import { ask, type TestGateway, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
@@ -59,10 +58,10 @@ test('after a mixed run, the metrics agree with the request log, and no session,
   await gateway.chat('{')
   await gateway.chat(ask('nowhere'))
   await gateway.chat(ask('nobody/knows'))
-  await sleep(100)
-
-  const { json } = await gateway.get('/api/usage/request-logs?limit=200')
-  const records: any[] = json.data
+  const records: any[] = await until('all calls have ended', async () => {
+    const { data } = (await gateway.get('/api/usage/request-logs?limit=200')).json
+    return data.every(({ completed_at }: any) => completed_at) && data
+  })
   const full = await Promise.all(
     records.map(async ({ id }) => (await gateway.get(`/api/usage/request-logs/${id}`)).json),
   )

@@ -291,15 +291,11 @@ const rawRequest = (url: string, text: string) => {
   return socket
 }
 
-const newest = async (gateway: { get(path: string): Promise<{ json: any }> }) => {
-  for (let tries = 0; tries < 200; tries++) {
-    const { json } = await gateway.get('/api/usage/request-logs')
-    const [record] = json.data
-    if (record?.completed_at) return record
-    await sleep(10)
-  }
-  throw new Error('no closed record')
-}
+const newest = (gateway: { get(path: string): Promise<{ json: any }> }) =>
+  until('the newest call has ended', async () => {
+    const [record] = (await gateway.get('/api/usage/request-logs')).json.data
+    return record?.completed_at && record
+  })
 
 test('a call whose upload stops, or whose client disconnects during the answer, is recorded as aborted', async (t) => {
   const provider = await startProvider(t, (response) => {
@@ -318,7 +314,6 @@ test('a call whose upload stops, or whose client disconnects during the answer, 
   const leaving = rawRequest(gateway.url, `${head(2)}{}`)
   await new Promise((data) => leaving.once('data', data))
   leaving.destroy()
-  await sleep(50)
   const left = await newest(gateway)
   assert.deepEqual([left.state, left.attempts], ['aborted', 1])
   assert.notEqual(left.id, stopped.id)
@@ -331,7 +326,11 @@ test('a read whose client disconnects before the answer is recorded as aborted',
     { one: { dialect: 'openai', origin: provider.origin } },
     'passthrough: [files]',
   )
-  await assert.rejects(fetch(`${gateway.url}/v1/files`, { signal: AbortSignal.timeout(100) }))
+  const leave = new AbortController()
+  const left = assert.rejects(fetch(`${gateway.url}/v1/files`, { signal: leave.signal }))
+  await until('the read has arrived', () => provider.begun.count > 0)
+  leave.abort()
+  await left
   const record: any = await until('the call is aborted', async () => {
     const [newest] = (await gateway.get('/api/usage/request-logs')).json.data
     return newest?.state === 'aborted' && newest

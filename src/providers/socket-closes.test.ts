@@ -5,11 +5,11 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { message, response, streamOf } from '../dialects/responses/test-samples.ts'
 import { testGateway } from '../test/test-gateway.ts'
 import { openSocket } from '../test/test-socket.ts'
+import { until } from '../test/test-until.ts'
 
 let made = 0
 function answer() {
@@ -31,6 +31,7 @@ async function startProvider(t: TestContext) {
     overSocket: 0,
     overHttp: 0,
     connections: 0,
+    isOpen: () => sockets.clients.size > 0,
     base: '',
   }
   const server = createServer(async (request: IncomingMessage, reply) => {
@@ -141,7 +142,7 @@ test('a connection that closed while idle is not used again', async (t) => {
       setTimeout(() => close(ws, code), 20)
     }
     assert.equal((await call()).record.state, 'completed')
-    await sleep(60)
+    await until('the connection is closed', () => !provider.isOpen())
   }
   assert.equal(provider.connections, CODES.length)
   assert.equal((await records()).length, CODES.length)

@@ -1,13 +1,13 @@
 // Our own gateway in front of the mock. Its forwarded requests are valid, and its record matches the ledger.
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { writeNonce } from '../../mocks/ledger.ts'
 import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
 import { parseConfig } from '../config/load.ts'
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts'
 import { temporaryDirectory } from './test-gateway.ts'
+import { until } from './test-until.ts'
 
 const NONCE = '00c0ffee00c0ffee'
 
@@ -38,13 +38,11 @@ const messages = [{ role: 'user' as const, content: `Hello. ${writeNonce(NONCE)}
 
 /** Returns the closed record of the only call. */
 async function record(gateway: Gateway): Promise<any> {
-  for (let tries = 0; tries < 100; tries++) {
+  const id = await until('the record is closed', async () => {
     const { data } = (await (await fetch(`${gateway.url}/api/usage/request-logs`)).json()) as any
-    if (data[0]?.completed_at)
-      return (await fetch(`${gateway.url}/api/usage/request-logs/${data[0].id}`)).json()
-    await sleep(10)
-  }
-  throw new Error('no closed record within a second')
+    return data[0]?.completed_at && data[0].id
+  })
+  return (await fetch(`${gateway.url}/api/usage/request-logs/${id}`)).json()
 }
 
 test('a fallback is two inferences in the ledger and two attempts on record (ROUTE-05, LOG-07)', async (t) => {

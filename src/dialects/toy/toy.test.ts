@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script } from '../../../mocks/test-upstream.ts'
 import { providerKey, type Setup, testGateway } from '../../test/test-gateway.ts'
 import { until } from '../../test/test-until.ts'
@@ -194,9 +193,10 @@ keys: [ { name: k, role: admin, digest: "sha256:${digest}", rate: { requests: 3,
   assert.ok(again.every(({ text }) => text === first.text.replace('auto', 'one')))
   const refused = await speak(gateway.url, { voice: 'one', say: 'hi' }, { headers })
   assert.deepEqual([refused.status, refused.json.toy_error.kind], [429, 'rate_limited'])
-  await sleep(50)
-  const { text } = await gateway.get('/metrics', { headers })
-  assert.match(text, /^waybill_open_calls 0$/m)
+  const text = await until('no call is open', async () => {
+    const { text } = await gateway.get('/metrics', { headers })
+    return /^waybill_open_calls 0$/m.test(text) && text
+  })
   assert.match(text, /^waybill_refused_calls_total\{code="rate_limited"\} 1$/m)
   assert.match(text, /^waybill_fallbacks_total\{route="auto"\} 1$/m)
 })
