@@ -81,15 +81,18 @@ export function readTarget(file: string): Target {
 }
 
 function problemsIn(given: Readonly<Record<string, unknown>>): Problem[] {
-  const { extends: _, ...properties } = targetJsonSchema().properties ?? {}
-  const found = mistakes(given, { schema: targetSchema, json: { properties } })
+  const json = () => {
+    const { extends: _, ...properties } = targetJsonSchema().properties ?? {}
+    return { properties }
+  }
+  const found = mistakes(given, { schema: targetSchema, json })
   return found.length > 0 ? found : unknownProviders(targetSchema.parse(given))
 }
 
 /** Reports the names of earlier versions. */
-function oldNames({ file, text }: Source): Problem[] {
+function oldNames({ file, text, contents }: Source): Problem[] {
   const remedy = `waybill target check --fix ${file}`
-  const problems = renamedProblems(text, RENAMED_FIELDS, remedy)
+  const problems = renamedProblems(contents, RENAMED_FIELDS, remedy)
   const offset = text.indexOf(OLD_PLACEHOLDER)
   if (offset === -1) return problems
   const message = `placeholders begin with ${PLACEHOLDER} now; \`${remedy}\` renames them`

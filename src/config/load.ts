@@ -165,7 +165,7 @@ function withPrices({ models }: Config, file: string): Config['models'] {
   }
   const yaml = readYaml(text, file)
   const raw = yaml.raw ?? {}
-  const json = z.toJSONSchema(priceFile) as JsonSchema
+  const json = () => z.toJSONSchema(priceFile) as JsonSchema
   const problems = [...yaml.problems, ...(yaml.broken ? [] : mistakes(raw, { schema: priceFile, json }))]
   if (problems.length > 0) throw new ConfigError(linesOf(problems, yaml, new Map()))
   const priced = Object.entries(priceFile.parse(raw)).map(([id, price]) => {
@@ -180,14 +180,14 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
   const yaml = readYaml(text, file)
   const renamed = yaml.broken
     ? []
-    : renamedProblems(text, RENAMED_SETTINGS, `waybill config check --fix --config ${file}`)
+    : renamedProblems(yaml.contents, RENAMED_SETTINGS, `waybill config check --fix --config ${file}`)
   if (renamed.length > 0) throw new ConfigError(linesOf(renamed, yaml, new Map()))
   const { raw, variables, problems: ofVariables } = override(yaml.raw ?? {}, env)
   const problems: Problem[] = [...yaml.problems]
   if (yaml.raw === null) problems.push({ path: [], message: 'is empty; name a provider and a route' })
   else if (!yaml.broken)
     problems.push(
-      ...mistakes(raw, { schema, json: configJsonSchema() }),
+      ...mistakes(raw, { schema, json: configJsonSchema }),
       ...inconsistencies(raw),
       ...(replay ? [] : missingSecrets(raw, env)),
     )

@@ -1,4 +1,4 @@
-// Renamed settings: finds old names in a YAML text and replaces them. Comments and layout stay. Independent
+// Renamed settings: finds old names in a YAML document and replaces them. Comments and layout stay. Independent
 // of the particular settings.
 import { isMap, isScalar, isSeq, parseDocument } from 'yaml'
 import type { Problem } from './problem.ts'
@@ -17,8 +17,8 @@ interface OldName {
   readonly end: number
 }
 
-/** Returns the old names in a text, in the order of the text. */
-function oldNames(text: string, renames: Renames): OldName[] {
+/** Returns the old names in a document, in the order of its text. */
+function oldNames(contents: unknown, renames: Renames): OldName[] {
   const patterns = Object.entries(renames).map(([place, to]) => ({ parts: place.split('.'), to }))
   const newNameOf = (path: readonly string[]) =>
     patterns.find(
@@ -37,13 +37,15 @@ function oldNames(text: string, renames: Renames): OldName[] {
       visit(value, place)
     }
   }
-  visit(parseDocument(text, { uniqueKeys: false }).contents, [])
+  visit(contents, [])
   return found
 }
 
-/** Returns a problem for each old name. `remedy`: the command that replaces the old names. */
-export const renamedProblems = (text: string, renames: Renames, remedy: string): Problem[] =>
-  oldNames(text, renames).map(({ path, to }) => ({
+/**
+ * Returns a problem for each old name. `contents`: see `Text`; `remedy`: the command that replaces the old names.
+ */
+export const renamedProblems = (contents: unknown, renames: Renames, remedy: string): Problem[] =>
+  oldNames(contents, renames).map(({ path, to }) => ({
     path,
     message: `is now called ${to}; \`${remedy}\` renames it`,
     atName: true,
@@ -51,7 +53,7 @@ export const renamedProblems = (text: string, renames: Renames, remedy: string):
 
 /** Returns the text with new names, and the number of replaced names. */
 export function withNewNames(text: string, renames: Renames): { text: string; count: number } {
-  const names = oldNames(text, renames)
+  const names = oldNames(parseDocument(text, { uniqueKeys: false }).contents, renames)
   return {
     text: names.reduceRight((left, { start, end, to }) => left.slice(0, start) + to + left.slice(end), text),
     count: names.length,

@@ -6,10 +6,11 @@ import type { JsonSchema } from './json-schema.ts'
 import { nearest } from './nearest.ts'
 import type { Problem } from './problem.ts'
 
-/** A file's allowed content: the zod schema that checks it, and the JSON Schema that names the settings. */
+/** A file's allowed content. */
 export interface Settings {
   readonly schema: z.ZodType
-  readonly json: JsonSchema
+  /** Returns the JSON Schema, which names the settings. Called only for an unknown name, because it takes 20 ms. */
+  readonly json: () => JsonSchema
 }
 
 /** Returns a problem for every setting that is unknown, missing or has a wrong value. */
@@ -36,11 +37,11 @@ const MISSING = 'is missing'
 const UNWORDED = 'Invalid input'
 
 /** Converts an issue to problems. `above`: path at which the issue's own path begins. */
-function problemsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[], json: JsonSchema): Told[] {
+function problemsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[], json: Settings['json']): Told[] {
   const path = [...above, ...issue.path]
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((name) => {
-      const known = settingsAt(path, json)
+      const known = settingsAt(path, json())
       const meant = nearest(name, known)
       const advice = meant === null ? `there are: ${known.join(', ')}` : `did you mean ${meant}?`
       return { path: [...path, name], message: `no such setting; ${advice}`, atName: true, meant }
