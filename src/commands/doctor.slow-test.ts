@@ -7,7 +7,6 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { startMockServer } from '../../mocks/test-upstream.ts'
@@ -15,6 +14,7 @@ import { parseConfig } from '../config/load.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { runCli } from '../test/test-cli.ts'
 import { ask, temporaryDirectory } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 async function doctor(config: string, env = {}) {
   const { code, stdout, stderr } = await runCli(['doctor', '-c', config], {
@@ -61,7 +61,12 @@ async function directoryOf(t: TestContext) {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(ask('auto')),
     })
-    await sleep(200) // the closing write
+    await until('the call is on record', async () => {
+      const response = await fetch(`${started.url}/api/usage/request-logs`)
+      if (response.status === 503) return true // one test ends the reader
+      const { data }: any = await response.json()
+      return data[0]?.completed_at
+    })
     return started
   }
   return { directory, data, file, text, start, provider }

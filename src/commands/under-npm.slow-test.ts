@@ -18,8 +18,13 @@ const COMMANDS: Record<string, string> = {
 /** Script that npm's shell runs; `$run` is the command. */
 type Line = '$run; true' | '$run & wait'
 
-/** Starts a command behind a shell, ends the shell, and reports whether the command has ended too. */
-async function endShell(command: string, line: Line, env: Record<string, string>): Promise<boolean> {
+/** Starts a command behind a shell, ends the shell, and reports whether the command ends too within this time. */
+async function endShell(
+  command: string,
+  line: Line,
+  env: Record<string, string>,
+  within = 1_500,
+): Promise<boolean> {
   const run = `sh -c 'echo pid=$$; exec "${process.execPath}" "${CLI}" ${command}'`
   const shell = spawn('/bin/sh', ['-c', line.replace('$run', () => run)], {
     env: { ...ENVIRONMENT, ...env },
@@ -37,7 +42,7 @@ async function endShell(command: string, line: Line, env: Record<string, string>
     )
   assert.equal(await isThere(), true)
   shell.kill('SIGTERM')
-  for (let tries = 0; tries < 30 && (await isThere()); tries++) await sleep(50)
+  for (const end = Date.now() + within; Date.now() < end && (await isThere()); ) await sleep(50)
   const ended = !(await isThere())
   if (!ended) process.kill(pid, 'SIGKILL')
   return ended
@@ -49,7 +54,7 @@ describe('a command behind a shell', { concurrency: true }, () => {
     const npm = { npm_lifecycle_event: 'npx' }
     test(`${name} that npm started ends when its shell is terminated`, async (t) => {
       const env = { ...npm, WAYBILL_DATA: temporaryDirectory(t) }
-      assert.equal(await endShell(command, '$run; true', env), true)
+      assert.equal(await endShell(command, '$run; true', env, 30_000), true)
     })
     test(`${name} that was not started through npm keeps running`, async (t) => {
       assert.equal(await endShell(command, '$run; true', { WAYBILL_DATA: temporaryDirectory(t) }), false)

@@ -7,7 +7,6 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script, startMockServer } from '../../mocks/test-upstream.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
@@ -98,7 +97,10 @@ routes: { auto: { targets: [ { model: alpha/m } ] } }`,
       .catch(() => 'cut'),
   )
   await until('all calls have arrived', () => provider.ledger.length >= 8)
-  await sleep(1_000) // a record is final within a second (LOG-04)
+  await until('the answered calls are on record', async () => {
+    const { data }: any = await (await fetch(`${first.url}/api/usage/request-logs`)).json()
+    return data.filter(({ state }: { state: string }) => state === 'completed').length === 4
+  })
   first.child.kill('SIGKILL')
   await once(first.child, 'exit')
   assert.deepEqual(await Promise.all(open), ['cut', 'cut', 'cut', 'cut'])

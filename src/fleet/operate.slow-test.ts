@@ -165,8 +165,9 @@ test('a fleet works through pgbouncer in transaction mode (FLEET-12)', { skip: n
   const [one, two] = [await instance(t, url, 'one', 'shared'), await instance(t, url, 'two')]
   for (let n = 0; n < 10; n++) assert.equal((await (n % 2 ? one : two).chat(ask('auto'))).status, 200)
   assert.equal((await two.get('/readyz')).json.fleet.instances, 2)
-  await sleep(500)
-  assert.equal((await one.get('/api/usage/request-logs')).json.data.length, 10)
+  const shared = async () => (await one.get('/api/usage/request-logs')).json.data.length
+  await until('all calls are in the shared log', async () => (await shared()) >= 10)
+  assert.equal(await shared(), 10)
   await checkSharedSums(openShared(t, direct))
 })
 

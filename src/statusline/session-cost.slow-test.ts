@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
 import { ask, slowness, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import {
@@ -148,9 +147,13 @@ test('a key sees only the cost of its own calls (KEEP-04)', async (t) => {
   )
   const gateway = await testGateway(t, { config: `${CONFIG}\nkeys: [ ${keys.join(', ')} ]` })
   const variants = await commands(t)
-  for (const key of ['ann', 'bob', 'bob'])
-    await gateway.chat(ask('paid'), { 'x-session-id': 's', authorization: `Bearer ${key}` })
-  await sleep(1_000) // a record is final within a second (LOG-04)
+  for (const key of ['ann', 'bob', 'bob']) {
+    const headers = { 'x-session-id': 's', authorization: `Bearer ${key}` }
+    await gateway.record(
+      (await gateway.chat(ask('paid'), headers)).headers.get('x-gateway-request-id'),
+      headers,
+    )
+  }
   for (const variant of VARIANTS)
     for (const [key, shows] of [
       ['ann', 'paid → alpha/dear · session $2.00\n'],

@@ -5,7 +5,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { startMockServer } from '../../../mocks/test-upstream.ts'
 import { temporaryDirectory } from '../../test/test-gateway.ts'
 import { until } from '../../test/test-until.ts'
@@ -52,7 +51,10 @@ test('after a SIGKILL every inference is recorded, and open calls are recorded a
   for (let call = 0; call < ANSWERED; call++) await speak(first.url, false)
   const open = Array.from({ length: OPEN }, () => speak(first.url, true).catch(() => 'cut'))
   await until('all calls have arrived', () => provider.ledger.length >= ANSWERED + OPEN)
-  await sleep(1_000) // a record is final within a second (LOG-04)
+  await until('the answered calls are on record', async () => {
+    const { data }: any = await (await fetch(`${first.url}/api/usage/request-logs`)).json()
+    return data.filter(({ state }: { state: string }) => state === 'completed').length === ANSWERED
+  })
   first.child.kill('SIGKILL')
   await once(first.child, 'exit')
   assert.ok((await Promise.all(open)).includes('cut'))
