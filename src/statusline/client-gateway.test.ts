@@ -2,7 +2,7 @@
 // itself calls, and the session set by `waybill run`.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
@@ -60,7 +60,11 @@ test('the status line never sends a request or a key to Anthropic itself', async
     const env = { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: 'secret' }
     assert.deepEqual(gatewayAddress(null, null, env), { url: usual, key: null, keyFrom: null, problem: null })
     const path = `${bin}:${process.env.PATH}`
-    await run(['/bin/sh', SCRIPT], surroundings(t, { ...env, PATH: path }), JSON.stringify(session('s')))
+    rmSync(said, { force: true })
+    await patiently(
+      () => run(['/bin/sh', SCRIPT], surroundings(t, { ...env, PATH: path }), JSON.stringify(session('s'))),
+      () => existsSync(said) && readFileSync(said, 'utf8').includes('/api/statusline'),
+    )
     assert.match(readFileSync(said, 'utf8'), new RegExp(`${usual}/api/statusline`))
     assert.doesNotMatch(readFileSync(said, 'utf8'), /secret|anthropic/i)
   }

@@ -85,8 +85,12 @@ test('another program’s status line is unchanged unless it is wrapped, and is 
   const words = [process.execPath, await bundle(t), '--url', 'http://127.0.0.1:9']
   const command = installLine({ file, key: 'statusLine', directory, wrap: true, words })
   assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), { statusLine: { type: 'command', command }, z: 1 })
-  const ran = await run(['/bin/sh', '-c', command], { ...env, NO_COLOR: '1' }, '{"model":{"id":"auto"}}')
-  assert.match(ran.stdout, /^mine · auto · the gateway is not there\n$/)
+  const shows = /^mine · auto · the gateway is not there\n$/
+  const ran = await patiently(
+    () => run(['/bin/sh', '-c', command], { ...env, NO_COLOR: '1' }, '{"model":{"id":"auto"}}'),
+    ({ stdout }) => shows.test(stdout),
+  )
+  assert.match(ran.stdout, shows)
   assert.equal(uninstall({ file, key: 'statusLine', directory }), 'restored')
   assert.equal(readFileSync(file, 'utf8'), text)
 })

@@ -51,7 +51,10 @@ test('the key is sent to the gateway but not stored; a key file that others may 
     await kept(env)
     assert.doesNotMatch(readAll(env.XDG_CACHE_HOME!), /wb-secret/)
     chmodSync(file, 0o644)
-    const refused = await draw({ XDG_CACHE_HOME: temporaryDirectory(t) }, '--key-file', file)
+    const refused = await patiently(
+      () => draw({ XDG_CACHE_HOME: temporaryDirectory(t) }, '--key-file', file),
+      ({ stdout }) => /^Auto/.test(bare(stdout)),
+    )
     assertSound(refused)
     assert.match(refused.stderr, /is open to others; run chmod 600/)
     assert.match(bare(refused.stdout), /^Auto/)

@@ -54,8 +54,12 @@ test('each task with a known route is answered with a JSON line; the other tasks
     { session_id: 4, tasks: [task('agent-1')] },
   ])
     assert.deepEqual({ ...(await draw(broken)), took: 0 }, { stdout: '', stderr: '', code: 0, took: 0 })
-  const dead = await draw(input, { WAYBILL_URL: 'http://127.0.0.1:9' })
+  const says = /^waybill statusline: the gateway is not there\n$/
+  const dead = await patiently(
+    () => draw(input, { WAYBILL_URL: 'http://127.0.0.1:9' }),
+    ({ stderr }) => says.test(stderr),
+  )
   assert.deepEqual([dead.stdout, dead.code], ['', 0])
-  assert.match(dead.stderr, /^waybill statusline: the gateway is not there\n$/)
+  assert.match(dead.stderr, says)
   assert.equal(gateway.received(), 3)
 })
