@@ -63,7 +63,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
 
   test(`any error inside a ${provider} stream, and any broken stream, reaches a ${client} client as an error (DIAL-05, MSG-14)`, async (t) => {
     const gateway = await crossedGateway(t, provider, json({}), {
-      config: 'resilience: { idle: 300ms, cooldown: 0s }',
+      config: 'resilience: { idle: 1s, cooldown: 0s }',
     })
     const inside =
       provider === 'chat'

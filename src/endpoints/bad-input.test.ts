@@ -468,7 +468,7 @@ test('after an unreadable answer, the next target is tried', async (t) => {
 test('a stream that falls silent after its first event ends in a timeout that the client can see', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'a' }), 60_000) },
-    config: LIMITS.replace('answer', 'idle: 200ms, answer'),
+    config: LIMITS.replace('answer', 'idle: 1s, answer'),
   })
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',

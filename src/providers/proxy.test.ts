@@ -60,7 +60,7 @@ async function start(t: TestContext, provider: string, env: Record<string, strin
 data: ${directory}
 providers: { p: { dialect: chat, key: $K, ${provider} } }
 routes: { auto: { targets: [ { model: p/m } ] } }
-resilience: { connect: 500ms, retries: 0, cooldown: 0s }`
+resilience: { connect: 3s, retries: 0, cooldown: 0s }`
   const file = join(directory, 'waybill.yaml')
   writeFileSync(file, text)
   const gateway = await createGateway(loadConfig(file, { env: { K: 'sk-of-the-provider', ...env } }))
