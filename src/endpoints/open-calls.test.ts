@@ -43,11 +43,12 @@ test('a parsed body is released once the call has been routed, and no copy of it
   const calls = Array.from({ length: OPEN }, () => gateway.chat(BODY))
   await allWait.promise
   // The limit covers the text, the bytes that its connection holds until the provider answers, and the bytes
-  // of this test's client. What is still on its way at first is released while the calls stay open.
+  // of this test's client: 1.9 times the body. A parsed body that is kept makes it 3.2. What is still on its
+  // way at first is released while the calls stay open.
   let each = Number.POSITIVE_INFINITY
-  await until('each open call holds less than 3.8 times its body', () => {
+  await until('each open call holds less than 2.5 times its body', () => {
     each = held() - before
-    return each < 3.8
+    return each < 2.5
   }).finally(() => t.diagnostic(`each open call holds ${each.toFixed(1)} times its body`))
   release.resolve()
   await Promise.all(calls)
