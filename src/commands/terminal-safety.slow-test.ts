@@ -98,9 +98,10 @@ test("`waybill config check` and `waybill doctor` remove control characters from
     `{ "a${'\u202e'}": \u009b`,
   ]) {
     writeFileSync(file, text)
-    for (const command of [['config', 'check'], ['doctor'], ['routes'], ['serve', '--port', '0']]) {
-      const { code, stdout, stderr } = await waybill([...command, '-c', file])
-      assert.ok(code === 1 || code === 2, `${command}: ${code} ${stdout}${stderr}`)
+    const commands = [['config', 'check'], ['doctor'], ['routes'], ['serve', '--port', '0']]
+    const ran = await Promise.all(commands.map((command) => waybill([...command, '-c', file])))
+    for (const [n, { code, stdout, stderr }] of ran.entries()) {
+      assert.ok(code === 1 || code === 2, `${commands[n]}: ${code} ${stdout}${stderr}`)
       assertPlain(stdout, stderr)
     }
   }

@@ -10,7 +10,9 @@ const CALLS = 10_000
 const WORKERS = 24
 const SESSIONS = 60
 
-test('10,000 calls over three keys with limits cause no 429 that the headers would have avoided (KEEP-08)', async (t) => {
+test('10,000 calls over three keys with limits cause no 429 that the headers would have avoided (KEEP-08)', {
+  timeout: 300_000,
+}, async (t) => {
   // In each window, more calls arrive than one key may serve.
   const limited = limitedProvider(60, 1_000)
   const pool = await startMockServer(limited.script)

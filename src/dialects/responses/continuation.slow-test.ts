@@ -4,7 +4,9 @@ import { test } from 'node:test'
 import { testGateway } from '../../test/test-gateway.ts'
 import { converse, keepsAnswers } from './test-continuations.ts'
 
-test('10,000 continuations without a pause all find the previous answer (RSP-06)', async (t) => {
+test('10,000 continuations without a pause all find the previous answer (RSP-06)', {
+  timeout: 300_000,
+}, async (t) => {
   const { url } = await testGateway(t, {
     providers: { alpha: keepsAnswers() },
     dialects: { alpha: ['responses'] },
