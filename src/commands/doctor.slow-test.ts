@@ -14,7 +14,6 @@ import { parseConfig } from '../config/load.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { runCli } from '../test/test-cli.ts'
 import { ask, temporaryDirectory } from '../test/test-gateway.ts'
-import { until } from '../test/test-until.ts'
 
 async function doctor(config: string, env = {}) {
   const { code, stdout, stderr } = await runCli(['doctor', '-c', config], {
@@ -61,12 +60,7 @@ async function directoryOf(t: TestContext) {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(ask('auto')),
     })
-    await until('the call is on record', async () => {
-      const response = await fetch(`${started.url}/api/usage/request-logs`)
-      if (response.status === 503) return true // one test ends the reader
-      const { data }: any = await response.json()
-      return data[0]?.completed_at
-    })
+    await (await fetch(`${started.url}/api/usage/request-logs`)).text() // waits for the closing write (LOG-04)
     return started
   }
   return { directory, data, file, text, start, provider }

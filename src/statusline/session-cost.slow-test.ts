@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
-import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { ask, slowness, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import {
   assertSound,
   bare,
@@ -91,6 +91,14 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
 }
 
+/** Renders again if the line misses its deadline of 150 ms. On a quiet machine, the first line is right. */
+async function inTime<Ran extends { readonly stderr: string }>(draw: () => Promise<Ran>): Promise<Ran> {
+  for (let tries = 1; ; tries++) {
+    const ran = await draw()
+    if (tries >= slowness() || !/did not answer/.test(ran.stderr)) return ran
+  }
+}
+
 test('the status line shows the cost of the session, of a cache hit and of an estimate (LINE-02, LINE-04, LINE-06)', async (t) => {
   const gateway = await seeded(t)
   const variants = await commands(t)
@@ -100,14 +108,12 @@ test('the status line shows the cost of the session, of a cache hit and of an es
       ROWS,
     ))
       await t.test(`${variant} variant: ${name}`, async () => {
-        const ran = await patiently(
-          () =>
-            run(
-              [...variants[variant], '--segments', segments],
-              surroundings(t, { WAYBILL_URL: gateway.url, ...env }),
-              JSON.stringify(session(id, { id: model })),
-            ),
-          ({ stdout }) => shows.test(bare(stdout).trimEnd()),
+        const ran = await inTime(() =>
+          run(
+            [...variants[variant], '--segments', segments],
+            surroundings(t, { WAYBILL_URL: gateway.url, ...env }),
+            JSON.stringify(session(id, { id: model })),
+          ),
         )
         assertSound(ran, env)
         assert.match(bare(ran.stdout).trimEnd(), shows, ran.stderr)
@@ -139,13 +145,8 @@ test('a key sees only the cost of its own calls (KEEP-04)', async (t) => {
   )
   const gateway = await testGateway(t, { config: `${CONFIG}\nkeys: [ ${keys.join(', ')} ]` })
   const variants = await commands(t)
-  for (const key of ['ann', 'bob', 'bob']) {
-    const headers = { 'x-session-id': 's', authorization: `Bearer ${key}` }
-    await gateway.record(
-      (await gateway.chat(ask('paid'), headers)).headers.get('x-gateway-request-id'),
-      headers,
-    )
-  }
+  for (const key of ['ann', 'bob', 'bob'])
+    await gateway.chat(ask('paid'), { 'x-session-id': 's', authorization: `Bearer ${key}` })
   for (const variant of VARIANTS)
     for (const [key, shows] of [
       ['ann', 'paid → alpha/dear · session $2.00\n'],

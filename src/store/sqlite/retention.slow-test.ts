@@ -109,7 +109,7 @@ const bytesOf = (directory: string): number =>
 
 const callsIn = async (store: Store) => (await store.calls.routing({ since: 0, until: 2 ** 45 })).total_calls
 
-/** Returns the number of remaining calls. Waits up to ten seconds for the expected number. */
+/** Returns the number of remaining calls. Waits for the expected number. */
 async function leaves(store: Store, expected: number): Promise<number> {
   await until(`${expected} calls are left`, async () => (await callsIn(store)) === expected)
   await sleep(200) // time in which more calls would be deleted
