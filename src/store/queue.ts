@@ -260,9 +260,12 @@ export class WriteQueue {
     const batch = this.#take()
     const flushes = this.#flushes
     this.#flushes = []
+    const wasRefused = this.#refusal !== null
     const watch = this.#watch(flushes)
     try {
       const reasons = await this.#commit(batch.map(({ write }) => write))
+      // The ends of calls may be written where no call can be opened.
+      if (wasRefused && batch.length > 0) await this.#commit([])
       this.#refusal = null
       this.#settle(batch, reasons)
     } catch (error) {

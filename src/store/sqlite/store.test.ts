@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { answer, chunk, stream, streamed } from '../../../mocks/test-upstream.ts'
 import { ask, providerKey, slowness, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
+import { until } from '../../test/test-until.ts'
 import { type CommitHere, type Done, WriteQueue } from '../queue.ts'
 import type { Opening } from '../writes.ts'
 import { StoreError } from './errors.ts'
@@ -59,6 +60,8 @@ test('a call whose record cannot be written is refused before it reaches a provi
   assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
   assert.equal(gateway.received(), 0)
   assert.equal((await gateway.get('/readyz')).status, 503)
+  await sleep(600) // two retries, which write how the refused call ended
+  assert.equal((await gateway.get('/readyz')).status, 503, 'still not ready')
   other.exec('DROP TRIGGER full')
   other.close()
   while ((await gateway.get('/readyz')).status !== 200) await sleep(20)
@@ -224,16 +227,18 @@ test('while nothing can be written, no call waits for the refusals of other call
 
 test('while a batch hangs, calls are refused and reads stop waiting; the batch may still succeed (LIFE-04)', async () => {
   const said: string[] = []
+  let sent = 0
   let end = () => {}
   const queue = new WriteQueue(
     (batch) =>
       new Promise((resolve) => {
+        sent++
         end = () => resolve(batch.map(() => null))
       }),
     (why) => said.push(why),
   )
   const first = opened(queue)
-  await sleep(20)
+  await until('the opening is sent', () => sent === 1)
   const meanwhile = queue.add({ kind: 'next' } as Ending)
   const closing = queue.add({ kind: 'close' } as Ending)
   const begun = performance.now()
@@ -247,32 +252,33 @@ test('while a batch hangs, calls are refused and reads stop waiting; the batch m
   end()
   await first
   assert.equal(queue.failure, null)
-  await sleep(20)
+  await until('the closing is sent', () => sent === 2)
   end()
   await closing
 })
 
 test('a slow batch does not delay calls that the main thread can record (LIFE-04)', async () => {
+  let sent = 0
   let end = () => {}
   let here: ReturnType<CommitHere> = 'committed'
   const queue = new WriteQueue(
     (batch) =>
       new Promise((resolve) => {
+        sent++
         end = () => resolve(batch.map(() => null))
       }),
     undefined,
     () => here,
   )
   const closing = queue.add({ kind: 'close' } as Ending)
-  await sleep(50)
+  await until('the closing is sent', () => sent === 1)
   await opened(queue)
   await sleep(150)
   await opened(queue)
   here = 'locked'
   const begun = performance.now()
   const waiting = opened(queue)
-  await sleep(1_200)
-  assert.match(queue.failure!, /nothing has been written for/, 'the closing is late')
+  await until('the closing is late', () => /nothing has been written for/.test(queue.failure ?? ''))
   here = 'committed'
   await waiting
   assert.ok(performance.now() - begun > 1_000, 'it waited while the database was locked')

@@ -103,8 +103,7 @@ function answer(request: WriterRequest): unknown {
     return null
   } catch (error) {
     rollUps.forget()
-    note(error)
-    throw error
+    throw reasonOf(error)
   } finally {
     cleanSoon(retention.isUrgent())
   }
@@ -217,8 +216,13 @@ const OVERWRITTEN: Readonly<Record<Overwritten, string>> = {
 
 /** The log belongs to pages that no longer exist. A checkpoint would mix them with the copy. */
 function refuseOverwritten(): void {
+  const error = overwrittenError()
+  if (error !== null) throw error
+}
+
+function overwrittenError(): Error | null {
   const which = overwritten()
-  if (which !== null) throw spoilt(OVERWRITTEN[which])
+  return which === null ? null : spoilt(OVERWRITTEN[which])
 }
 
 /** Deletes expired calls. Also reports whether deletion has failed since the last request. */
@@ -250,13 +254,15 @@ function clean(): void {
     refuseOverwritten()
     if (retention.step()) cleanSoon(true)
   } catch (error) {
-    uncleaned = (error as Error).message
-    note(error)
+    uncleaned = reasonOf(error).message
   }
 }
 
-function note(error: unknown): void {
-  if (isDamage(error)) damaged = (error as Error).message
+/** Returns the cause of an error: a file that was overwritten meanwhile, or the error itself. Notes damage. */
+function reasonOf(error: unknown): Error {
+  const reason = overwrittenError() ?? (error as Error)
+  if (isDamage(reason)) damaged = reason.message
+  return reason
 }
 
 const UNDO = new Error('undone')
