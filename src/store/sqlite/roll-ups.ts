@@ -47,7 +47,8 @@ export function openRollUps(db: Database): RollUps {
   const statements = prepareStatements(db)
   const { addHour, addSession, addLatency, firstOf, countCalls } = statements
   const { dropLatencies, dropHour, dropSession, dropSpending, dropSeries, dropPrices } = statements
-  let calls = countCalls.get()!
+  /** Null after a rollback, until it is read again. */
+  let calls: number | null = countCalls.get()!
 
   const series = createSeriesIds(statements)
   /** Sessions that are known to have a row. */
@@ -66,10 +67,11 @@ export function openRollUps(db: Database): RollUps {
 
   return {
     get calls() {
+      calls ??= countCalls.get()!
       return calls
     },
     count(call, sign = 1) {
-      calls += sign
+      if (calls !== null) calls += sign
       if (sign < 0) dropping = true
       const hour = Math.floor(timeOfId(call.id) / HOUR)
       const id = series.idOf(call)
@@ -118,7 +120,7 @@ export function openRollUps(db: Database): RollUps {
       clear()
       series.forget()
       begun.clear()
-      calls = countCalls.get()! // last, because it may fail too
+      calls = null // not counted here, because that may fail too
     },
   }
 }

@@ -2,7 +2,7 @@
 // of cases.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -66,6 +66,30 @@ test('a call whose record cannot be written is refused before it reaches a provi
   other.close()
   while ((await gateway.get('/readyz')).status !== 200) await sleep(20)
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
+})
+
+test('if the log is truncated while a batch is being committed, the log is named, not SQLite’s error (LIFE-04)', async (t) => {
+  const reasons = new Set<unknown>()
+  const gateway = await testGateway(t, {
+    options: { log: { error: ({ reason }) => void reasons.add(reason), warn() {}, info() {}, debug() {} } },
+  })
+  await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))
+  const other = new Database(databaseFile(gateway.data))
+  t.after(() => other.close())
+  other.pragma(`user_version = ${other.pragma('user_version', { simple: true })}`) // clears the caches of others
+  other.exec('BEGIN IMMEDIATE')
+  const waiting = gateway.chat(ask('auto'))
+  await sleep(500) // the writer thread waits for the lock
+  truncateSync(`${databaseFile(gateway.data)}-wal`)
+  other.exec('ROLLBACK')
+  const { status, json } = await waiting
+  assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
+  assert.equal((await gateway.get('/readyz')).status, 503)
+  assert.deepEqual(
+    [...reasons],
+    ['waybill.db-wal was truncated or overwritten by another program; restart the gateway'],
+  )
+  assert.equal(gateway.received(), 1, 'nothing more is spent')
 })
 
 test('when only the closing write fails, the client still receives its answer, and the write is retried', async (t) => {
