@@ -70,8 +70,9 @@ test('a call whose record cannot be written is refused before it reaches a provi
 
 test('if the log is truncated while a batch is being committed, the log is named, not SQLite’s error (LIFE-04)', async (t) => {
   const reasons = new Set<unknown>()
+  const error = (fields: { readonly reason?: unknown }) => void reasons.add(fields.reason)
   const gateway = await testGateway(t, {
-    options: { log: { error: ({ reason }) => void reasons.add(reason), warn() {}, info() {}, debug() {} } },
+    options: { log: { error, warn() {}, info() {}, debug() {} } },
   })
   await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))
   const other = new Database(databaseFile(gateway.data))
