@@ -44,6 +44,7 @@ test('the threads load no package except better-sqlite3, so that they start fast
       console.log(JSON.stringify([...names].filter((name) => !/^[.]|^node:/.test(name))))`
     const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', load], {
       cwd: import.meta.dirname,
+      env: { PATH: process.env.PATH }, // not the compile cache, whose relative path would be in this directory
       encoding: 'utf8',
     })
     assert.equal(stdout, '["better-sqlite3"]\n', `${thread}: ${stderr}`)
