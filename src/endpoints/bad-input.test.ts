@@ -423,13 +423,15 @@ const BROKEN: readonly Broken[] = [
   },
 ]
 
-const LIMITS =
-  'resilience: { stream_first_event: 1s, answer: 1s, retries: 0 }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }'
+const limits = (start: string, idle = '30s') =>
+  `resilience: { stream_first_event: ${start}, answer: ${start}, idle: ${idle}, retries: 0 }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }`
 
 test('a provider that sends a broken answer receives only one request, and the record is closed (FAIL-05)', async (t) => {
-  const gateway = await testGateway(t, { config: LIMITS })
+  const impatient = await testGateway(t, { config: limits('1s') })
+  const patient = await testGateway(t, { config: limits('30s') })
   for (const { name, script, stream = false, status, code, outcome } of BROKEN)
     await t.test(`a provider that ${name} causes ${status}${code ? ` ${code}` : ''}`, async () => {
+      const gateway = outcome === 'timed_out' ? impatient : patient
       gateway.upstream.alpha!.script = script
       const before = gateway.received()
       const got = await gateway.chat(ask('auto', { stream }))
@@ -446,7 +448,7 @@ test('a provider that sends a broken answer receives only one request, and the r
 })
 
 test('if a provider is down, the client receives 502 upstream_unreachable, and the record says that nothing was sent (FAIL-05)', async (t) => {
-  const gateway = await testGateway(t, { config: LIMITS })
+  const gateway = await testGateway(t, { config: limits('30s') })
   await gateway.upstream.alpha!.close()
   const got = await gateway.chat(ask('auto'))
   assert.equal(got.status, 502)
@@ -468,7 +470,7 @@ test('after an unreadable answer, the next target is tried', async (t) => {
 test('a stream that falls silent after its first event ends in a timeout that the client can see', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'a' }), 60_000) },
-    config: LIMITS.replace('answer', 'idle: 1s, answer'),
+    config: limits('30s', '1s'),
   })
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
