@@ -47,8 +47,7 @@ export function openRollUps(db: Database): RollUps {
   const statements = prepareStatements(db)
   const { addHour, addSession, addLatency, firstOf, countCalls } = statements
   const { dropLatencies, dropHour, dropSession, dropSpending, dropSeries, dropPrices } = statements
-  /** Null after a rollback, until it is read again. */
-  let calls: number | null = countCalls.get()!
+  let calls: number | null = countCalls.get()! // null after a rollback, until it is read again
 
   const series = createSeriesIds(statements)
   /** Sessions that are known to have a row. */
