@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { on, once, stray } from '../../src/shared/boundary.ts'
 import { originOf } from '../../src/websocket/inner-socket.ts'
 import { framed, type MockAnswer, type Outlet, perform } from '../answer.ts'
 import { readForm } from '../form.ts'
@@ -36,12 +37,14 @@ export function createMockServer(world: World, onConnection: () => void, tls: Tl
     tls === null ? createServer(options, handle) : createTlsServer({ ...options, ...tls }, handle)
   server.requestTimeout = 0
   serveSockets(server)
-  return server.on('connection', (socket: Socket) => {
+  const connection = (socket: Socket) => {
     if (socket.remoteAddress === undefined) return // a message of a WebSocket
     below.set(`${socket.remoteAddress} ${socket.remotePort}`, socket)
-    socket.once('close', () => below.delete(`${socket.remoteAddress} ${socket.remotePort}`))
+    once(socket, 'close', () => below.delete(`${socket.remoteAddress} ${socket.remotePort}`), stray)
     onConnection()
-  })
+  }
+  on(server, { connection }, stray)
+  return server
 }
 
 /** TCP connection below each TLS connection, by the client's address: only the TCP connection can be reset. */
@@ -72,7 +75,7 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
     note.peerLeft()
     left.abort()
   }
-  response.once('close', leave)
+  once(response, 'close', leave, stray)
   if (body === null || response.destroyed) leave()
 
   try {
@@ -116,7 +119,7 @@ function outletTo(response: ServerResponse, answer: MockAnswer, closing: () => v
         return Promise.resolve()
       }
       return new Promise((ended) => {
-        response.once('close', ended) // even if the last bytes are never accepted
+        once(response, 'close', ended, stray) // even if the last bytes are never accepted
         response.end(ended)
       })
     },

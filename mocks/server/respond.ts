@@ -1,5 +1,7 @@
 // Turns an answer into a Response, for interception and other uses without a connection. Each part is one
 // chunk of the body, made only when it is read.
+
+import { guarded, stray } from '../../src/shared/boundary.ts'
 import { framed, type MockAnswer, type Outlet, type Progress, perform, type Waiting } from '../answer.ts'
 
 /**
@@ -34,7 +36,7 @@ export function respond(
     resolve(Response.error())
   }
   writer.closed.catch(leave)
-  gone.addEventListener('abort', leave, { once: true, signal: over.signal })
+  gone.addEventListener('abort', guarded(leave, stray), { once: true, signal: over.signal })
   if (gone.aborted) leave()
 
   let headSent = false

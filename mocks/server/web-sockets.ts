@@ -1,6 +1,8 @@
 // WebSockets of the mock: sends each message to the mock's own server as a request, so that scenarios,
 // scripts, gates and the ledger work as over HTTP.
 import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { on, once, stray } from '../../src/shared/boundary.ts'
 import { asksForWebSocket, createHandshake } from '../../src/websocket/handshake.ts'
 import { requestInside } from '../../src/websocket/inner-socket.ts'
 import { ResponsesSocket } from '../../src/websocket/responses-socket.ts'
@@ -24,12 +26,12 @@ export function mayUpgrade({ providers }: Pick<World, 'providers'>, request: Inc
 /** Serves the upgrades of a mock's server. */
 export function serveSockets(server: Server): void {
   const handshake = createHandshake(() => MAX_MESSAGE_BYTES)
-  server.on('upgrade', (request, socket, head) => {
+  const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const { connection, upgrade, ...rest } = request.headers
     const headers = Object.fromEntries(
       Object.entries(rest).filter(([name]) => !name.startsWith('sec-websocket')),
     )
-    void handshake(request, socket, head).then((ws) => {
+    return handshake(request, socket, head).then((ws) => {
       const open: ResponsesSocket = new ResponsesSocket(ws, {
         post: (body, own) =>
           requestInside(server, {
@@ -43,8 +45,11 @@ export function serveSockets(server: Server): void {
         holdsTooMuch: () => false,
         onClose: () => server.off('stopping', cut),
       })
-      const cut = () => open.terminate()
-      server.on('stopping', cut)
+      const cut = once(server, 'stopping', () => open.terminate(), stray)
     })
+  }
+  on(server, { upgrade }, (error, _: unknown, socket: Duplex) => {
+    socket.destroy()
+    stray(error)
   })
 }

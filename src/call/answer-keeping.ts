@@ -4,6 +4,7 @@
 import type { ParsedEvent, Target } from '../core/call.ts'
 import type { AnswerCollector, AnswerStoring } from '../dialects/dialect.ts'
 import type { ResponseStore } from '../responses-store/response-store.ts'
+import { after, detached, stray } from '../shared/boundary.ts'
 import type { Store } from '../store/store.ts'
 
 /**
@@ -57,7 +58,7 @@ export class AnswerKeeping {
   /** Processes a part of a stream, as sent. The ids are usually recorded long before the end. */
   part(bytes: Buffer, parsed: ParsedEvent | null): void {
     this.#collector?.add(bytes)
-    if (parsed && this.#isNew(parsed)) void this.#name(false)
+    if (parsed && this.#isNew(parsed)) detached(this.#name(false), this.#options.onFault)
   }
 
   /** Processes a whole answer, as sent. Returns the same promise as `beforeEnd`. */
@@ -118,7 +119,7 @@ export class AnswerKeeping {
 async function within(done: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
+    timer = after(ms, resolve, stray)
   })
   await Promise.race([done.catch(() => {}), late])
   clearTimeout(timer)

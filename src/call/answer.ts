@@ -21,6 +21,7 @@ import { countEvents, type RelayOptions, type RelayResult, relayStream } from '.
 import { delivered, encodeHeader, replyError, replyRelayed, routeHeaders, withLosses } from '../http/reply.ts'
 import { type Failure, MAX_ERROR_BYTES, type Streaming, type Whole } from '../providers/attempt-result.ts'
 import { lossesOf, type Provider, type SendResult } from '../providers/send.ts'
+import { detached } from '../shared/boundary.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { AnswerKeeping } from './answer-keeping.ts'
 import type { CallContext } from './context.ts'
@@ -49,6 +50,8 @@ export interface Answering {
    * Wraps a step that other code calls. An exception in the step is a fault of the gateway and ends the call.
    */
   guard<Given>(step: (given: Given) => void): (given: Given) => void
+  /** Ends the call after a fault of the gateway. */
+  readonly broken: (error: unknown) => void
 }
 
 /** Result of the call for the client, with the result of the last attempt. */
@@ -76,7 +79,7 @@ function answerStream(
   const recorder = cacheName === null || status !== 200 ? null : context.cache.recorder()
   response.writeHead(status, { ...headersOf(headers, result, answering), 'cache-control': 'no-store' })
   const ttftMs = answering.elapsed()
-  void context.store.write({ kind: 'streaming', id: call.id, ttftMs })
+  detached(context.store.write({ kind: 'streaming', id: call.id, ttftMs }), answering.broken)
   const options: RelayOptions = {
     withholdUsage: !request.wantsUsage,
     show: partAsSent(answering, providerOf(result, answering), result.translation !== null),
@@ -99,9 +102,10 @@ function answerStream(
     if (state === 'completed') saveToCache(parts, headers, relayed, result, answering)
     else if (answering.request.isBackground && state === 'aborted' && responseId && !result.translation) {
       // The client has disconnected. The call continues in the background.
-      void answering
+      const runs = answering
         .runsOn(running(status, model, ttftMs), responseId)
         .then(() => answering.answered(running(status, model, ttftMs)))
+      detached(runs, answering.broken)
       return
     } else tokens = completed(tokens, () => dialect.estimateInput(request), transcript.tokens)
     answering.answered({
@@ -168,7 +172,7 @@ function answerWhole(answer: Whole, result: SendResult, answering: Answering): v
     ? Promise.all([named, answering.runsOn(running(answer.status, model, null), responseId)]).then(() => {})
     : named
   const send = () => sendWhole(bytes, answer, result, answering)
-  if (ready) void ready.then(answering.guard(send))
+  if (ready) detached(ready.then(send), answering.broken)
   else send()
 }
 

@@ -4,6 +4,7 @@
 // dialect.
 import type { AttemptEnd, CallState, ParsedEvent } from '../core/call.ts'
 import { timeOfId } from '../core/call.ts'
+import { after, detached, stray } from '../shared/boundary.ts'
 import type { Store } from '../store/store.ts'
 import { askForKept, credentialFor } from './ask-for-kept.ts'
 import type { BackgroundRun, BackgroundRunner } from './background-run.ts'
@@ -62,8 +63,18 @@ export class BackgroundRuns implements BackgroundRunner {
   #schedule(run: Asked): void {
     if (this.#isStopped || !this.#runs.has(run.closing.id)) return
     clearTimeout(run.timer)
-    run.timer = setTimeout(() => void this.#ask(run), run.wait).unref()
+    run.timer = after(
+      run.wait,
+      () => this.#ask(run),
+      (error) => this.#failed(run, error),
+    ).unref()
     run.wait = Math.min(run.wait * GROWTH, LONGEST_MS)
+  }
+
+  /** Asks again later after a fault of the gateway. */
+  #failed(run: Asked, error: unknown): void {
+    stray(error)
+    this.#schedule(run)
   }
 
   async #ask(run: Asked): Promise<void> {
@@ -110,7 +121,7 @@ export class BackgroundRuns implements BackgroundRunner {
     const code = maskedCode(errorCode, mask)
     clearTimeout(run.timer)
     this.#runs.delete(closing.id)
-    void this.#deps.write({
+    const closed = this.#deps.write({
       ...closing,
       at,
       ended: closing.ended && { ...closing.ended, outcome, errorCode: code, tokens },
@@ -122,6 +133,7 @@ export class BackgroundRuns implements BackgroundRunner {
         latencyMs: Math.max(0, at - timeOfId(closing.id)),
       },
     })
+    detached(closed, stray)
   }
 }
 

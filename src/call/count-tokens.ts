@@ -10,6 +10,7 @@ import { type JsonBody, readJson } from '../http/body.ts'
 import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
 import { request as askOne } from '../providers/undici.ts'
+import { once, stray } from '../shared/boundary.ts'
 import type { CallContext } from './context.ts'
 import { maskingOwn } from './own-credential.ts'
 import { readRequest } from './read-request.ts'
@@ -100,8 +101,7 @@ async function askProvider(
   const upstream = provider.dialects.get(name)!
   if (!upstream.countTokens) return null
   const left = new AbortController()
-  const leave = () => left.abort()
-  response.once('close', leave)
+  const leave = once(response, 'close', () => left.abort(), stray)
   try {
     const { basePath, credentials, platform } = provider
     const credential = await credentials.take({ caller, session: null, tried: new Set() })

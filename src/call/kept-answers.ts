@@ -8,6 +8,7 @@ import type { AskedAbout, ClientDialect, KeptAnswers } from '../dialects/dialect
 import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { dropBody } from '../http/pieces.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
+import { once, stray } from '../shared/boundary.ts'
 import { askForKept, credentialFor } from './ask-for-kept.ts'
 import type { CallContext } from './context.ts'
 import { maskingOwn } from './own-credential.ts'
@@ -70,8 +71,7 @@ async function answerKept(
   const credential = await credentialFor(provider, ofCaller)
   const asked = upstream.keptAnswer(rest, query, { basePath: provider.basePath, key: credential.key })
   const left = new AbortController()
-  const leave = () => left.abort()
-  response.once('close', leave)
+  const leave = once(response, 'close', () => left.abort(), stray)
   const limit = AbortSignal.timeout(context.config.resilience.stream_first_event)
   const complete = (await credential.complete?.(asked)) ?? asked
   const said = await askForKept(

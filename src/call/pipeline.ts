@@ -20,6 +20,7 @@ import { replyError } from '../http/reply.ts'
 import type { UpstreamExchange } from '../providers/exchange.ts'
 import { type NextAttempt, type SendListener, type SendResult, sendToProvider } from '../providers/send.ts'
 import type { AttemptTracker } from '../routing/attempt-tracker.ts'
+import { detached, once } from '../shared/boundary.ts'
 import { originOf } from '../websocket/inner-socket.ts'
 import { type Answering, type AnswerResult, answerClient } from './answer.ts'
 import { answerCached } from './answer-cached.ts'
@@ -97,9 +98,10 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   /** Step 1: waits for its turn if the key has a rate limit. */
   admit(): void {
     const { response } = this
-    response.on('close', () => {
+    const close = () => {
       if (!response.writableFinished) this.#leave()
-    })
+    }
+    once(response, 'close', close, this.broken)
     const wait = this.context.limits.admit(this.#admitted.caller.name)
     if (wait === null) this.#read()
     else this.#whenReady(wait, () => this.#read())
@@ -221,7 +223,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     const closing = this.#closingOf(result)
     this.#state = 'closed'
     if (this.#run) background.start(this.#run)
-    else void store.write(closing)
+    else detached(store.write(closing), this.broken)
     void this.#here
       ?.ended(closing.outcome, this.keeping.isKept)
       .catch((error) => this.context.onFault(error, id))
@@ -293,6 +295,8 @@ class ClientCall implements BodyTaker, Answering, SendListener {
       attempt: { outcome: this.#sent ? 'unknown' : 'not_sent', status: null, errorCode, tokens: null },
     })
   }
+
+  readonly broken = (error: unknown) => this.fault(error)
 
   guard<Given>(step: (given: Given) => void): (given: Given) => void {
     return (given) => {

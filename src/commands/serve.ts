@@ -1,8 +1,10 @@
-// `waybill serve`: runs the gateway until it is stopped. Exit code 0: stopped. Exit code 1: could not start.
+// `waybill serve`: runs the gateway until it is stopped. Exit code 0: stopped. Exit code 1: could not start, or stopped
+// because the state of the record was unknown after a fault.
 import { type Config, loadConfig } from '../config/load.ts'
 import { curlExample } from '../dialects/chat/example.ts'
 import { createGateway, isLoopback } from '../gateway/create-gateway.ts'
 import { collectPieces } from '../http/collect-pieces.ts'
+import { stray } from '../shared/boundary.ts'
 import { isColourless } from '../terminal/environment.ts'
 import { LOG_LEVELS, type LogLevel, openLog } from './process-log.ts'
 import { UsageError } from './usage-error.ts'
@@ -70,10 +72,12 @@ export async function serve({
       : (await import('./replay.ts')).startReplay(replay, { invent, lenient, similar }, () => config)
   const terminal = process.stdout.isTTY === true
   const { log, close: closeLog } = await openLog(level, { pretty: terminal, colour: !isColourless(env) })
+  const doubt = Promise.withResolvers<string>()
   const gateway = await createGateway({
     ...loaded,
     replay: replaying,
     log,
+    onDoubt: doubt.resolve,
     ...(replayed && { recordings: replayed }),
   })
   boundYoungGeneration(YOUNG_BYTES)
@@ -95,7 +99,10 @@ export async function serve({
   const unwatch = watchConfig(file, reload, { since, lost: (message) => log.warn({}, message) })
   process.on('SIGHUP', reload)
 
-  const signal = await told
+  // What no listener of the gateway contains is reported like any other fault, and ends nothing.
+  process.on('uncaughtException', stray).on('unhandledRejection', stray)
+
+  const signal = await Promise.race([told, doubt.promise.then(() => null)])
   log.info({ signal }, 'stopping: no new calls; waiting for open ones')
   await gateway.close(GRACE_MS)
   unwatch()
@@ -103,6 +110,7 @@ export async function serve({
   replayed?.dispose()
   log.info({}, 'stopped')
   closeLog()
+  if (signal === null) throw new Error(`stopped because of a fault: ${await doubt.promise}; start it again`)
 }
 
 function levelOf(level: string): LogLevel {

@@ -81,6 +81,8 @@ export interface ReadContext {
   readonly storeFailure: () => string | null
   /** Reason why the request log cannot be read at present; null if it can. */
   readonly readFailure: () => string | null
+  /** Faults of the gateway itself since its start, and the time of the last one, ms since the epoch. */
+  readonly faults: { readonly count: number; readonly last: number }
   readonly configuration: () => ConfigurationState
   /** True if providers answer from recordings. */
   readonly replay: boolean

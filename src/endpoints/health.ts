@@ -79,6 +79,7 @@ export const health = {
 function gatewayFindings({
   storeFailure,
   readFailure,
+  faults,
   configuration,
   replay,
   config,
@@ -94,6 +95,7 @@ function gatewayFindings({
     unreadable === null
       ? { verdict: 'ok', text: 'the record can be read' }
       : { verdict: 'BAD', text: `the record cannot be read: ${unreadable}` },
+    ...(faults.count > 0 ? [faultFinding(faults)] : []),
     ...(standing ? [sharedLogFinding(standing)] : []),
     state === 'current'
       ? { verdict: 'ok', text: 'the configuration in force is the one in the file' }
@@ -117,6 +119,11 @@ function gatewayFindings({
         },
   ]
 }
+
+const faultFinding = ({ count, last }: ReadContext['faults']): Finding => ({
+  verdict: 'BAD',
+  text: `the gateway itself failed ${count} times since its start, last at ${new Date(last).toISOString()}; the process log says why`,
+})
 
 const sharedLogFinding = ({ failure, instances, backlog }: FleetStanding): Finding =>
   failure === null

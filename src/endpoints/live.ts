@@ -6,6 +6,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { OtherEndpoint } from '../http/endpoint.ts'
 import { NOSNIFF } from '../http/reply.ts'
 import { UNTAKEN } from '../http/untaken.ts'
+import { after, every, on } from '../shared/boundary.ts'
 import type { ReadContext } from './context.ts'
 import { noQuery, ownKey } from './query.ts'
 
@@ -51,6 +52,7 @@ export const live = {
     let size = 0
     let lost = false
     let timer: NodeJS.Timeout | null = null
+    const cut = () => response.destroy()
     const flush = () => {
       const isSlow = response.writableLength > MAX_WAITING_BYTES
       if (isSlow) lost = true
@@ -62,30 +64,27 @@ export const live = {
       waiting = []
       size = 0
       // Reports a loss even if no other call follows.
-      timer = isSlow ? setTimeout(flush, TOGETHER_MS) : null
+      timer = isSlow ? after(TOGETHER_MS, flush, cut) : null
     }
     const ignore = feed.listen(ownKey(caller), ({ json }) => {
       size += json.length
       if (size > MAX_WAITING_BYTES) lost = true
       else waiting.push(`event: call\ndata: ${json}\n\n`)
-      timer ??= setTimeout(flush, TOGETHER_MS)
+      timer ??= after(TOGETHER_MS, flush, cut)
     })
-    response.on('drain', () => UNTAKEN.count(response, caller.name))
-    const alive = setInterval(() => {
-      try {
-        authenticate()
-        if (response.writableLength <= MAX_WAITING_BYTES) response.write(':\n\n')
-      } catch {
-        response.end()
-      }
-    }, ALIVE_MS)
+    const check = () => {
+      authenticate() // an exception means that the key has gone
+      if (response.writableLength <= MAX_WAITING_BYTES) response.write(':\n\n')
+    }
+    const alive = every(ALIVE_MS, check, () => response.end())
     response.setTimeout(4 * ALIVE_MS, () => response.destroy()) // the client has stopped reading
-    response.once('close', () => {
+    const close = () => {
       ignore()
       clearInterval(alive)
       if (timer) clearTimeout(timer)
       open.delete(response)
-    })
+    }
+    on(response, { close, drain: () => UNTAKEN.count(response, caller.name) }, cut)
   },
 } satisfies OtherEndpoint<ReadContext>
 

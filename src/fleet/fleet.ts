@@ -4,6 +4,7 @@
 import { GatewayError } from '../core/errors.ts'
 import { type Account, accountName, periodsOf } from '../core/period.ts'
 import type { Log } from '../core/process-log.ts'
+import { after, detached, stray } from '../shared/boundary.ts'
 import { type Reads, readsThrough } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
 import type {
@@ -238,10 +239,13 @@ async function firstBeats(
 /** Sends heartbeats with a pause after the end of each. Returns a function that stops the heartbeats. */
 function keepBeating(beat: () => Promise<void>): () => void {
   let stopped = false
-  let timer = setTimeout(next, PULSE_MS)
+  let timer = after(PULSE_MS, next, stray)
   async function next(): Promise<void> {
-    await beat()
-    if (!stopped) timer = setTimeout(next, PULSE_MS)
+    try {
+      await beat()
+    } finally {
+      if (!stopped) timer = after(PULSE_MS, next, stray)
+    }
   }
   return () => {
     stopped = true
@@ -282,7 +286,7 @@ function startLink(options: FleetOptions, digest: () => string): Link {
     (said) => {
       if ('shipped' in said) {
         shipped = said.shipped
-        void letGo()
+        detached(letGo(), stray)
       } else if ('note' in said) log.warn({ instance: name }, said.note)
       else {
         failure = said.failure
@@ -329,7 +333,7 @@ function writeThrough(
         share().then(
           () => done(null),
           (error) => {
-            void journal.write(refusedEnd(opening, now()))
+            detached(journal.write(refusedEnd(opening, now())), stray)
             done(error)
           },
         )

@@ -1,6 +1,7 @@
 // The gateway's side of the thread that connects to the shared log. Requests and answers come in any order,
 // and each request has a timeout. A thread that dies is restarted. Does not interpret the requests.
 import { Worker } from 'node:worker_threads'
+import { after, on, stray } from '../shared/boundary.ts'
 import type { AskName, Asks, FleetReply, FleetRequest, WorkerData } from './protocol.ts'
 
 export interface FleetThread {
@@ -27,34 +28,38 @@ export function startFleetThread(
     const started = new Worker(new URL(source, import.meta.url), { name: 'fleet', workerData: data() })
     let reason = 'the fleet thread ended'
     worker = started
-    started.on('error', ({ message }: Error) => {
-      reason = `the fleet thread failed: ${message}`
-    })
-    started.on('exit', () => {
-      worker = null
-      for (const { reject } of waiting.values()) reject(new Error(reason))
-      waiting.clear()
-      if (stopping) return
-      onDeath(reason)
-      again = setTimeout(start, AGAIN_MS)
-    })
-    started.on('message', (said: FleetReply) => {
-      if (!('id' in said)) return heard(said)
-      const asked = waiting.get(said.id)
-      waiting.delete(said.id)
-      if ('error' in said) asked?.reject(new Error(said.error))
-      else asked?.resolve(said.value)
-    })
+    const listeners = {
+      error({ message }: Error) {
+        reason = `the fleet thread failed: ${message}`
+      },
+      exit() {
+        worker = null
+        for (const { reject } of waiting.values()) reject(new Error(reason))
+        waiting.clear()
+        if (stopping) return
+        again = after(AGAIN_MS, start, stray)
+        onDeath(reason)
+      },
+      message(said: FleetReply) {
+        if (!('id' in said)) return heard(said)
+        const asked = waiting.get(said.id)
+        waiting.delete(said.id)
+        if ('error' in said) asked?.reject(new Error(said.error))
+        else asked?.resolve(said.value)
+      },
+    }
+    on(started, listeners, stray)
   }
 
   const ask: FleetThread['ask'] = (name, ask, ms) =>
     new Promise((resolve, reject) => {
       if (!worker) return reject(new Error('the fleet thread is being started again'))
       const mine = ++id
-      const timer = setTimeout(() => {
+      const giveUp = () => {
         waiting.delete(mine)
         reject(new Error(`no answer within ${ms} ms`))
-      }, ms)
+      }
+      const timer = after(ms, giveUp, stray)
       const ended = (settle: () => void) => {
         clearTimeout(timer)
         settle()

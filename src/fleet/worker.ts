@@ -1,6 +1,7 @@
 // The thread that connects to the shared log. Ships the calls of the journal, reads from the log, and sends a
 // heartbeat once a second. Only reads the outbox. Loaded only with `fleet:`.
 import { parentPort, workerData } from 'node:worker_threads'
+import { after, every, on } from '../shared/boundary.ts'
 import { openSharedLog } from '../store/postgres/shared-log.ts'
 import type { Pulse, Sender } from '../store/shared-log.ts'
 import { openOutbox } from '../store/sqlite/outbox.ts'
@@ -86,9 +87,10 @@ const shipNow = (): Promise<void> =>
     void shipAll()
   })
 
-const timer = setInterval(() => void shipNow().catch(() => {}), SHIP_MS)
-const hourly = setInterval(() => void tidy(), HOUR)
-setTimeout(() => void tidy(), 5_000).unref()
+const failed = (error: unknown) => say({ note: (error as Error).message })
+const timer = every(SHIP_MS, () => shipNow().catch(() => {}), failed)
+const hourly = every(HOUR, tidy, failed)
+after(5_000, tidy, failed).unref()
 
 /** Creates the partitions of coming days and drops old ones. */
 async function tidy(): Promise<void> {
@@ -161,10 +163,7 @@ const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1
   },
 }
 
-port.on('message', ({ id, name, ask }: FleetRequest) => {
-  ;(answers[name] as (ask: unknown) => Promise<unknown>)(ask).then(
-    (value) => say({ id, value }),
-    (error: Error) => say({ id, error: error.message }),
-  )
-})
+const message = async ({ id, name, ask }: FleetRequest) =>
+  say({ id, value: await (answers[name] as (ask: unknown) => Promise<unknown>)(ask) })
+on(port, { message }, (error, { id }: FleetRequest) => say({ id, error: (error as Error).message }))
 void shipNow().catch(() => {})

@@ -6,7 +6,6 @@ import manifest from '../../package.json' with { type: 'json' }
 import { BackgroundRuns } from '../call/background.ts'
 import type { CallContext } from '../call/context.ts'
 import { RunsHere } from '../call/run-here.ts'
-import type { Config } from '../config/load.ts'
 import type { Account } from '../core/period.ts'
 import { type Log, SILENT } from '../core/process-log.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
@@ -28,6 +27,7 @@ import { createMetrics, type Metrics } from '../observe/metrics.ts'
 import { type Observer, watchWrites } from '../observe/watch.ts'
 import { createConnections } from '../providers/connections.ts'
 import { RoutingState } from '../routing/routing-state.ts'
+import { onStray } from '../shared/boundary.ts'
 import { packageFile } from '../shared/package-root.ts'
 import { createReservations } from '../store/reservations.ts'
 import { openStore } from '../store/sqlite/open-store.ts'
@@ -65,8 +65,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   })
   const [slots, readSlots] = [createCallSlots('calls'), createCallSlots('reads')]
   const [webSockets, refusals] = [createWebSockets(), createRefusals()]
-  const onInternalError = (error: unknown, requestId: string) => {
+  const faults = { count: 0, last: 0 }
+  const noteFault = () => {
     meters.failed()
+    faults.count++
+    faults.last = now()
+  }
+  const onInternalError = (error: unknown, requestId: string) => {
+    noteFault()
     logFailure(log, error, requestId, context().callContext.mask)
   }
   const server = createHttpServer<ReadContext, CallContext>({
@@ -80,7 +86,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   // Replayed calls cost nothing, so their records are separate. A live gateway may run at the same time.
   const directory = replay ? join(options.config.data, 'replay') : options.config.data
   const place = { directory, now, fleet: inFleet !== undefined }
-  const store = await openRecord(options.config, place, log, meters)
+  const store = await openRecord(options, place, log, meters)
   const learned = replay ? NOTHING_LEARNED : openLearnedRefusals(directory, now)
   const routingState = new RoutingState(now)
   const connections = createConnections(options.wire)
@@ -114,6 +120,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       ...{ calls, instanceCalls: store.calls, storeFailure, replay, feed },
       fleet: fleet && (() => standingOf(fleet)),
       readFailure: () => store.readFailure,
+      faults,
       recordings: options.recordings ?? { list: [], notes: [] },
       about: { version: manifest.version, startedAt: now(), directory: resolve(directory) },
       ...{ budgetUse: accounts.budgetUse, learned: learned.list, refusals: refusals.list },
@@ -127,9 +134,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       store: { ...watched, saveArtifact: store.saveArtifact, calls },
     },
   })
+  const ignoreStrays = onStray((error) => {
+    noteFault()
+    log.error(errorFields(error, context().callContext.mask), 'internal error outside of a call')
+  })
   const url = await listen(server, bind).catch(async (error) => {
     await fleet?.close()
     await store.close()
+    ignoreStrays()
     throw error
   })
   resumeRuns(store.background, reservations, background)
@@ -143,6 +155,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await fleet?.close()
     await store.close()
     await connections.destroy()
+    ignoreStrays()
   }
   let stopped: Promise<void> | undefined
   return { url, reload: inForce.reload, close: (graceMs = 5_000) => (stopped ??= stop(graceMs)) }
@@ -162,7 +175,7 @@ const wordingOf =
 
 /** Opens the store and logs its failures. */
 const openRecord = (
-  { durability, retention, artifacts }: Config,
+  { config: { durability, retention, artifacts }, onDoubt }: GatewayOptions,
   place: Pick<StoreOptions, 'directory' | 'now' | 'fleet'>,
   log: Log,
   meters: Pick<Metrics, 'failed'>,
@@ -171,6 +184,10 @@ const openRecord = (
     ...place,
     ...{ durability, retention, artifacts },
     onFailure: (reason) => log.error({ reason }, 'the request log cannot be written; calls are refused'),
+    onDoubt(reason) {
+      log.error({ reason }, 'the state of the record is unknown, so every call is refused until a restart')
+      onDoubt?.(reason)
+    },
     onDeath(reason) {
       meters.failed()
       log.error({ reason }, 'a database thread died; it restarts in one second')

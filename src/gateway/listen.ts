@@ -2,6 +2,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Config } from '../config/load.ts'
+import { on, once, stray } from '../shared/boundary.ts'
 
 /** Throws if anyone on the network could spend the operator's money. */
 export function refuseOpenAccess({ keys }: Config, host: string, replay: boolean): void {
@@ -17,7 +18,11 @@ export async function listen(
   { host, port }: Pick<Config['server'], 'host' | 'port'>,
 ): Promise<string> {
   try {
-    await new Promise<void>((done, fail) => server.once('error', fail).listen(port, host, done))
+    await new Promise<void>((done, fail) => {
+      once(server, 'error', fail, fail)
+      server.listen(port, host, done)
+    })
+    on(server, { error: stray }, stray) // a connection that could not be accepted
   } catch (cause) {
     throw cannotListen(host, port, cause as NodeJS.ErrnoException)
   }

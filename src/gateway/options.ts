@@ -27,6 +27,8 @@ export interface GatewayOptions extends Loaded {
   readonly page?: URL
   /** Process log; none by default. A pino logger can be used. */
   readonly log?: Log
+  /** Called if the state of the record is unknown after a fault of the gateway. All calls are refused until a restart. */
+  readonly onDoubt?: (reason: string) => void
 }
 
 export interface Gateway {

@@ -1,8 +1,9 @@
 // Reads a JSON request body within its limit, and reports problems as early as possible.
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import { GatewayError } from '../core/errors.ts'
+import { asGatewayError, GatewayError } from '../core/errors.ts'
 import { plainNames } from '../json/plain-names.ts'
+import { on } from '../shared/boundary.ts'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
 import type { CallSlot } from './call-slots.ts'
 import { areTiny } from './pieces.ts'
@@ -136,8 +137,8 @@ function collect(
     reject(error)
   }
   const gone = () => refuse(new GatewayError('client_closed', 'The client disconnected.'))
-  request
-    .on('data', (chunk: Buffer) => {
+  const listeners = {
+    data(chunk: Buffer) {
       const before = size
       size += chunk.length
       if (areTiny(++pieces, size)) request.destroy()
@@ -156,17 +157,19 @@ function collect(
         body = larger
       }
       if (before > 0) chunk.copy(body!, before)
-    })
-    .on('error', gone)
-    .on('close', () => {
+    },
+    error: gone,
+    close() {
       if (!request.complete) gone()
-    })
-    .on('end', () => {
+    },
+    end() {
       if (settled) return
       settled = true
       const bytes = body?.subarray(0, size) ?? Buffer.alloc(0)
       body = null
       slot.complete()
       resolve(bytes)
-    })
+    },
+  }
+  on(request, listeners, (cause) => refuse(asGatewayError(cause)))
 }

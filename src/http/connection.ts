@@ -2,6 +2,7 @@
 // has closed its sending side is still answered while it is connected. Independent of endpoints.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { every, on, once, stray } from '../shared/boundary.ts'
 
 /** Maximum requests that wait on one connection. Each uses memory before it is handled. */
 const MAX_WAITING_REQUESTS = 16
@@ -35,15 +36,16 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
   // Node would cut every half-closed connection. The option to keep them is older than its documentation.
   Object.assign(server, { httpAllowHalfOpen: true })
 
-  server.on('connection', (socket) => {
+  const connection = (socket: Duplex) => {
     const connection: Connection = { current: null, waiting: [], halfClosed: false, isOver: false }
     connections.set(socket, connection)
     stopParser(socket, connection)
-    socket.on('end', () => {
+    const end = () => {
       connection.halfClosed = true
       if (connection.current) stayWhileThere(connection.current)
-    })
-  })
+    }
+    on(socket, { end }, (error) => cut(error, socket))
+  }
   const accept = (request: IncomingMessage, response: ServerResponse) => {
     const connection = connections.get(request.socket)!
     const turn = { request, response }
@@ -57,22 +59,31 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
       request.socket.destroy()
     }
   }
-  server.on('request', accept)
+  on(server, { connection }, cut)
   // Node's own answer to an unknown `Expect` has no body. The header may be ignored.
-  server.on('checkExpectation', accept)
+  on(server, { request: accept, checkExpectation: accept }, (error, { socket }: IncomingMessage) =>
+    cut(error, socket),
+  )
 
   function run(connection: Connection, turn: Turn): void {
     connection.current = turn
-    turn.response.once('close', () => {
+    const close = () => {
       connection.current = null
       const next = connection.waiting.shift()
       if (!next || next.request.socket.destroyed) return
       next.request.socket.setTimeout(0) // the previous answer may have set a timeout
       run(connection, next)
-    })
+    }
+    once(turn.response, 'close', close, (error) => cut(error, turn.request.socket))
     handle(turn.request, turn.response)
     if (connection.halfClosed) stayWhileThere(turn)
   }
+}
+
+/** Ends a connection after a fault of the gateway. */
+function cut(error: unknown, socket: Duplex): void {
+  socket.destroy()
+  stray(error)
 }
 
 /**
@@ -115,7 +126,7 @@ function stayWhileThere({ request, response }: Turn): void {
     if (response.headersSent || response.destroyed) clearInterval(timer)
     else response.writeProcessing()
   }
-  const timer = setInterval(probe, PROBE_MS)
-  response.once('close', () => clearInterval(timer))
+  const timer = every(PROBE_MS, probe, () => response.destroy())
+  once(response, 'close', () => clearInterval(timer), stray)
   if (!isRead) probe() // our own read is answered before the first request
 }

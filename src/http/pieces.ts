@@ -1,6 +1,7 @@
 // Detects a body in tiny pieces. Each piece costs as much as a large one, and 20 MiB of them block the
 // gateway for minutes.
 import type { IncomingMessage } from 'node:http'
+import { on } from '../shared/boundary.ts'
 
 /** Number of pieces accepted from any client, because an encoder may write each token separately. */
 const FREE_PIECES = 10_000
@@ -19,8 +20,9 @@ export function dropBody(request: IncomingMessage): void {
   if (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined) return
   let pieces = 0
   let bytes = 0
-  request.on('data', (piece: Buffer) => {
+  const data = (piece: Buffer) => {
     bytes += piece.length
     if (bytes > MAX_UNWANTED_BYTES || areTiny(++pieces, bytes)) request.destroy()
-  })
+  }
+  on(request, { data }, () => request.destroy())
 }

@@ -11,6 +11,7 @@ import type {
   Tokens,
 } from '../core/call.ts'
 import { type ErrorCode, GatewayError } from '../core/errors.ts'
+import { detached, every, first, once, stray } from '../shared/boundary.ts'
 import { delivered } from './reply.ts'
 import { UNTAKEN } from './untaken.ts'
 
@@ -108,7 +109,7 @@ class Pump implements StreamSink {
     this.#response = response
     this.#stream = stream
     this.#options = options
-    this.#pings = options.ping === null ? null : setInterval(() => this.#ping(), PING_INTERVAL_MS)
+    this.#pings = options.ping === null ? null : every(PING_INTERVAL_MS, () => this.#ping(), this.#broken)
   }
 
   /** Writes all events that a chunk completes in one write. */
@@ -159,7 +160,7 @@ class Pump implements StreamSink {
   #hold(bytes: Buffer, parsed: ParsedEvent | null, later: readonly StreamPart[], ready: Promise<void>): void {
     const held = { parts: [...later], end: null as StreamEnd | null }
     this.#held = held
-    void ready.then(() => {
+    const release = () => {
       this.#held = null
       if (this.#over) return
       const shown = new Shown()
@@ -167,7 +168,8 @@ class Pump implements StreamSink {
       const goesOn = this.#write(shown)
       if (this.parts(held.parts) && goesOn) this.#stream.resume()
       if (held.end !== null) this.end(held.end)
-    })
+    }
+    detached(ready.then(release), this.#broken)
   }
 
   /** Sends a ping if nothing has been sent since the last ping. */
@@ -193,12 +195,10 @@ class Pump implements StreamSink {
 
   #breakOff(code: ErrorCode, message: string): void {
     // The event informs clients that handle errors; the missing end of the body informs all other clients.
-    this.#response.once('timeout', this.#giveUp)
+    const giveUp = () => void this.#response.destroy()
+    once(this.#response, 'timeout', giveUp, giveUp)
     this.#response.setTimeout(this.#options.idle)
-    this.#response.write(
-      this.#options.errorEvent(new GatewayError(code, message), this.#events),
-      this.#giveUp,
-    )
+    this.#response.write(this.#options.errorEvent(new GatewayError(code, message), this.#events), giveUp)
     UNTAKEN.count(this.#response, this.#options.keyName)
     this.#settle('failed', code)
   }
@@ -208,20 +208,22 @@ class Pump implements StreamSink {
     UNTAKEN.count(this.#response, this.#options.keyName)
     if (this.#isWaiting) return
     this.#isWaiting = true
-    this.#response.once('drain', this.#goOn)
-    this.#response.once('timeout', this.#giveUp)
+    const drain = () => {
+      this.#isWaiting = false
+      if (this.#over) return
+      UNTAKEN.count(this.#response, this.#options.keyName)
+      this.#response.setTimeout(0)
+      this.#stream.resume()
+    }
+    first(this.#response, { drain, timeout: () => this.#response.destroy() }, this.#broken)
     this.#response.setTimeout(this.#options.idle)
   }
 
-  #goOn = () => {
-    this.#isWaiting = false
-    UNTAKEN.count(this.#response, this.#options.keyName)
-    this.#response.off('timeout', this.#giveUp)
-    this.#response.setTimeout(0)
-    this.#stream.resume()
+  /** Ends the answer after a fault of the gateway. The call is closed when the stream is. */
+  #broken = (error: unknown) => {
+    stray(error)
+    this.#response.destroy()
   }
-
-  #giveUp = () => void this.#response.destroy()
 
   #note(parsed: ParsedEvent): void {
     const { model, tokens, error, finished, complete = false, responseId, containerId } = parsed
@@ -241,7 +243,6 @@ class Pump implements StreamSink {
   ): void {
     this.#over = true
     if (this.#pings) clearInterval(this.#pings)
-    this.#response.off('drain', this.#goOn)
     const [model, tokens] = [this.#model, this.#tokens]
     const [responseId, containerId] = [this.#responseId, this.#containerId]
     const result: RelayResult = { state, errorCode, model, responseId, containerId, tokens }

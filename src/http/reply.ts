@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Call, Route, Target } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
+import { guarded, once, stray } from '../shared/boundary.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { ErrorWording } from './endpoint.ts'
 import { UNTAKEN } from './untaken.ts'
@@ -75,11 +76,17 @@ export function delivered(
   }
   let whole = false
   // Runs before Node's own listener, which may close the socket. Node 22 also emits `finish` after a failure.
-  response.prependOnceListener('finish', () => {
+  const finish = () => {
     whole = socket?.destroyed === false && !socket.errored
-  })
+  }
+  response.prependOnceListener('finish', guarded(finish, stray))
   response.setTimeout(idle, () => response.destroy())
-  response.once('close', () => tell(whole))
+  once(
+    response,
+    'close',
+    () => tell(whole),
+    () => tell(false),
+  )
   UNTAKEN.count(response, keyName)
 }
 

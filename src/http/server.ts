@@ -7,11 +7,13 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import type { Duplex } from 'node:stream'
 import polka, { type Polka, type Request } from 'polka'
 import type { z } from 'zod'
 import { idOf } from '../core/call.ts'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
 import { JsonText } from '../json/json-text.ts'
+import { on, stray } from '../shared/boundary.ts'
 import { asksForWebSocket } from '../websocket/handshake.ts'
 import type { Authenticate } from './auth.ts'
 import { answerBrokenRequest } from './broken-request.ts'
@@ -120,10 +122,12 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     requireHostHeader: false, // Node's own refusal of a request has no body
   })
   serveInTurn(server, createHandler(options))
-  server.on('upgrade', (request, socket, head) => {
+  const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) =>
     options.webSockets.open(server, request, socket, head, callerOf(request)?.name ?? null)
+  on(server, { upgrade, clientError: answerBrokenRequest }, (error, _: unknown, socket: Duplex) => {
+    socket.destroy()
+    stray(error)
   })
-  server.on('clientError', answerBrokenRequest)
   return server
 }
 

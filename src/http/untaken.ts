@@ -4,6 +4,7 @@
 // endpoints.
 import type { ServerResponse } from 'node:http'
 import { getHeapStatistics } from 'node:v8'
+import { after, first, once, stray } from '../shared/boundary.ts'
 
 export interface UntakenLimits {
   /** Maximum number of unread bytes. */
@@ -76,10 +77,11 @@ export class Untaken {
   #watch(response: ServerResponse): void {
     if (this.#watched.has(response)) return
     this.#watched.add(response)
-    response.once('close', () => {
+    const close = () => {
       const waiting = this.#waiting.get(response)
       if (waiting) this.#forget(waiting)
-    })
+    }
+    once(response, 'close', close, stray)
   }
 
   #forget(waiting: Waiting): void {
@@ -101,10 +103,11 @@ export class Untaken {
       const longest = greediest.waiting.values().next().value!
       const left = longest.since + patience - performance.now()
       if (left > 0 && this.#bytes <= mostAtOnce) {
-        this.#timer ??= setTimeout(() => {
+        const retry = () => {
           this.#timer = null
           this.#makeRoom()
-        }, left).unref()
+        }
+        this.#timer ??= after(left, retry, stray).unref()
         return
       }
       this.#forget(longest)
@@ -135,14 +138,16 @@ export function giveUpUntaken(response: ServerResponse, keyName: string | null, 
 export function untilRead(response: ServerResponse, keyName: string | null, idle: number): Promise<void> {
   UNTAKEN.count(response, keyName)
   return new Promise((done) => {
-    const giveUp = () => void response.destroy()
     const go = () => {
-      response.off('drain', go).off('close', go).off('timeout', giveUp)
       response.setTimeout(0)
       UNTAKEN.count(response, keyName)
       done()
     }
-    response.on('drain', go).on('close', go).on('timeout', giveUp)
+    const giveUp = () => {
+      response.destroy()
+      go()
+    }
+    first(response, { drain: go, close: go, timeout: giveUp }, giveUp)
     response.setTimeout(idle)
   })
 }

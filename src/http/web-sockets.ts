@@ -3,6 +3,7 @@
 // and record therefore apply.
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { after, detached, once, stray } from '../shared/boundary.ts'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
 import { createHandshake } from '../websocket/handshake.ts'
 import { requestInside } from '../websocket/inner-socket.ts'
@@ -60,11 +61,11 @@ export function createWebSockets(): WebSockets {
     },
     open(server, request, socket, head, keyName) {
       count(keyName, 1)
-      socket.once('close', () => count(keyName, -1))
+      once(socket, 'close', () => count(keyName, -1), stray)
       const { idle, life } = limits!
       const headers = callHeaders(request.headers)
       const path = request.url!
-      void handshake(request, socket, head).then((ws) => {
+      const opened = handshake(request, socket, head).then((ws) => {
         const open: ResponsesSocket = new ResponsesSocket(ws, {
           post: (body, own) =>
             requestInside(server, {
@@ -81,6 +82,10 @@ export function createWebSockets(): WebSockets {
         sockets.add(open)
         if (isClosing) open.end(1001, CLOSING)
       })
+      detached(opened, (error) => {
+        stray(error)
+        socket.destroy()
+      })
     },
     async close(graceMs) {
       isClosing = true
@@ -88,9 +93,10 @@ export function createWebSockets(): WebSockets {
       const { promise, resolve } = Promise.withResolvers<void>()
       allClosed = resolve
       for (const socket of sockets) socket.end(1001, CLOSING)
-      const cut = setTimeout(() => {
+      const terminate = () => {
         for (const socket of sockets) socket.terminate()
-      }, graceMs)
+      }
+      const cut = after(graceMs, terminate, stray)
       await promise
       clearTimeout(cut)
     },

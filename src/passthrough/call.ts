@@ -26,6 +26,7 @@ import { untilRead } from '../http/untaken.ts'
 import { uploadsIn, withoutUploadToken } from '../http/upload-tokens.ts'
 import type { Cost } from '../pricing/cost.ts'
 import { MAX_ERROR_BYTES } from '../providers/attempt-result.ts'
+import { detached, once } from '../shared/boundary.ts'
 import { withoutKey } from '../shared/query-key.ts'
 import type { ObjectMaker } from '../store/reads.ts'
 import { type AnswerFacts, AnswerReader, NO_FACTS } from './answer-facts.ts'
@@ -118,9 +119,10 @@ export class PassthroughCall implements Receiver {
 
   /** Never rejects. */
   async run(): Promise<void> {
-    this.#response.on('close', () => {
+    const close = () => {
       if (!this.#response.writableFinished) this.#leave()
-    })
+    }
+    once(this.#response, 'close', close, this.broken)
     try {
       await this.#context.limits.admit(this.#admitted.caller.name)
       await this.#prepare()
@@ -315,7 +317,8 @@ export class PassthroughCall implements Receiver {
     if (this.#maker && status === 200 && this.#hasResults)
       this.#lines = new ResultLines(priceOfOne(this.#maker, this.#context.price, this.#context.now()))
     this.#response.writeHead(status, { ...this.#headersFrom(headers), 'cache-control': 'no-store' })
-    void this.#context.store.write({ kind: 'streaming', id: this.#call.id, ttftMs: this.#ttftMs })
+    const started = this.#context.store.write({ kind: 'streaming', id: this.#call.id, ttftMs: this.#ttftMs })
+    detached(started, this.broken)
   }
 
   piece(bytes: Buffer): boolean {
@@ -346,14 +349,15 @@ export class PassthroughCall implements Receiver {
     if (this.#awaitsReader) return
     this.#awaitsReader = true
     const { idle } = this.#context.config.resilience
-    void untilRead(this.#response, this.#call.keyName, idle).then(() => {
+    const read = untilRead(this.#response, this.#call.keyName, idle).then(() => {
       this.#awaitsReader = false
       this.#exchange?.resume()
     })
+    detached(read, this.broken)
   }
 
   ended(): void {
-    this.#finish().catch((error) => this.#fault(error))
+    detached(this.#finish(), this.broken)
   }
 
   async #finish(): Promise<void> {
@@ -418,7 +422,7 @@ export class PassthroughCall implements Receiver {
       tokens: null,
     }
     if (outcome === 'not_sent' && code !== 'client_closed' && this.#route.candidates[this.#index + 1]) {
-      void this.#next(attempt)
+      detached(this.#next(attempt), this.broken)
       return
     }
     const error =
@@ -502,6 +506,8 @@ export class PassthroughCall implements Receiver {
     this.#upload.discard()
   }
 
+  readonly broken = (error: unknown) => this.#fault(error)
+
   /** Ends a recorded call after a fault of the gateway. Its possible cost stays recorded. */
   #fault(thrown: unknown): void {
     const error = asGatewayError(thrown)
@@ -528,7 +534,7 @@ export class PassthroughCall implements Receiver {
     const at = now()
     const target = this.#target
     const wasSent = attempt.outcome !== 'not_sent'
-    void store.write({
+    const closed = store.write({
       ...{ kind: 'close', id: this.#call.id, at, target, fallbacks: this.#index },
       requestsSent: wasSent ? 1 + this.#pages : 0,
       ended: {
@@ -543,6 +549,7 @@ export class PassthroughCall implements Receiver {
         ttftMs: this.#ttftMs,
       },
     })
+    detached(closed, this.broken)
     this.#admitted.over()
   }
 

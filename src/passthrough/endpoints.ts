@@ -4,6 +4,7 @@ import type { CallContext } from '../call/context.ts'
 import { GatewayError } from '../core/errors.ts'
 import { DIALECTS } from '../dialects/registry.ts'
 import type { CallEndpoint } from '../http/endpoint.ts'
+import { detached } from '../shared/boundary.ts'
 import { PassthroughCall } from './call.ts'
 import { OPERATIONS, type Operation, type Owner, operationAt, ownerOf } from './operations.ts'
 
@@ -40,7 +41,9 @@ export const passthroughEndpoints = (): CallEndpoint<CallContext>[] =>
         const asked = path.replace('*', () => admitted.rest)
         const found = operationAt(admitted.request.method!, asked, admitted.request.headers)
         if (!found) throw new GatewayError('not_found', `There is nothing at ${path}.`)
-        void new PassthroughCall(found, admitted, response, context).run()
+        detached(new PassthroughCall(found, admitted, response, context).run(), (error) =>
+          admitted.refuse(error),
+        )
       },
     } satisfies CallEndpoint<CallContext>
   })

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AttemptOutcome } from '../core/call.ts'
 import type { ErrorCode } from '../core/errors.ts'
+import { after, stray } from '../shared/boundary.ts'
 
 export interface Receiver {
   /** Called once, unless the exchange fails first. */
@@ -14,6 +15,8 @@ export interface Receiver {
   ended(): void
   /** Called when the answer, or the rest of it, failed to arrive. */
   failed(failure: Broken): void
+  /** Called after a fault of the gateway. */
+  broken(error: unknown): void
 }
 
 /** Reason for the early end of an exchange. */
@@ -102,7 +105,11 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
   onResponseError(_: Controller | null, error: Error): void {
     if (this.#isOver) return
     this.#end()
-    this.#receiver.failed(this.#explain((error as NodeJS.ErrnoException).code ?? error.message))
+    try {
+      this.#receiver.failed(this.#explain((error as NodeJS.ErrnoException).code ?? error.message))
+    } catch (thrown) {
+      this.#receiver.broken(thrown) // undici would make it an error that ends the process
+    }
   }
 
   #explain(reason: string): Broken {
@@ -130,7 +137,7 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
 
   #wait(ms: number): void {
     clearTimeout(this.#timer)
-    if (!this.#isOver) this.#timer = setTimeout(() => this.#stop(TIMED_OUT), ms)
+    if (!this.#isOver) this.#timer = after(ms, () => this.#stop(TIMED_OUT), stray)
   }
 
   #stop(reason: Error): void {

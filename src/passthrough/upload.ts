@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
 import { countPiece } from '../http/collect-pieces.ts'
 import { areTiny } from '../http/pieces.ts'
+import { on } from '../shared/boundary.ts'
 import { MAX_HEAD_BYTES } from './head.ts'
 
 /**
@@ -33,16 +34,19 @@ export class Upload {
 
   constructor(request: IncomingMessage) {
     this.#request = request
-    request
-      .on('data', (piece: Buffer) => this.#take(piece))
-      .on('end', () => {
+    const fail = () => this.#fail()
+    const listeners = {
+      data: (piece: Buffer) => this.#take(piece),
+      end: () => {
         this.#ended = true
         this.#wake()
-      })
-      .on('error', () => this.#fail())
-      .on('close', () => {
-        if (!this.#ended) this.#fail()
-      })
+      },
+      error: fail,
+      close: () => {
+        if (!this.#ended) fail()
+      },
+    }
+    on(request, listeners, fail)
   }
 
   /** True if the body is complete and was accepted. */

@@ -6,6 +6,7 @@ import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
 import type { EventStream, StreamEnd, StreamPart, StreamSink, Transport } from '../core/call.ts'
 import type { UpstreamDialect } from '../dialects/dialect.ts'
+import { after, stray } from '../shared/boundary.ts'
 import {
   type AttemptResult,
   type Failure,
@@ -178,8 +179,9 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
       this.#count(this.#size)
       return
     }
-    this.#deliver(this.#reader.push(chunk))
-    this.#count(this.#reader.held)
+    const reader = this.#reader
+    this.#deliver(reader.push(chunk))
+    if (this.#reader) this.#count(reader.held) // otherwise the exchange has ended meanwhile
   }
 
   onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
@@ -211,8 +213,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   }
 
   onResponseError(controller: Controller | null, error: Error): void {
-    if (this.#decoder && controller) this.#decoder.onResponseError?.(controller, error)
-    else this.failed(error)
+    try {
+      if (this.#decoder && controller) this.#decoder.onResponseError?.(controller, error)
+      else this.failed(error)
+    } catch (thrown) {
+      stray(thrown) // undici would make it an error that ends the process
+    }
   }
 
   failed(error: Error): void {
@@ -286,7 +292,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   }
 
   #arm(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#stop(TIMED_OUT), ms)
+    return after(ms, () => this.#stop(TIMED_OUT), stray)
   }
 
   #stop(reason: Error): void {

@@ -1,8 +1,9 @@
 // Reaches providers through a proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Decides which origins use it,
 // and opens tunnels with CONNECT. Independent of providers.
-import { request as overHttp } from 'node:http'
+import { type IncomingMessage, request as overHttp } from 'node:http'
 import { request as overHttps } from 'node:https'
 import type { Socket } from 'node:net'
+import { after, on } from '../shared/boundary.ts'
 
 /** Values of the environment variables. A proxy's URL may contain a password. */
 export interface ProxySettings {
@@ -64,25 +65,33 @@ export function openTunnel(
       ...(username && { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }),
     },
   })
-  const timer = setTimeout(() => request.destroy(new ProxyError('the proxy does not answer')), timeoutMs)
-  request
-    .once('connect', ({ statusCode = 0 }, socket) => {
-      clearTimeout(timer)
-      if (statusCode === 200) callback(null, socket)
-      else {
-        socket.destroy()
-        callback(new ProxyError(refusalOf(statusCode)), null)
-      }
-    })
-    .once('response', ({ statusCode = 0 }) => request.destroy(new ProxyError(refusalOf(statusCode))))
-    .once('error', (error: NodeJS.ErrnoException) => {
-      clearTimeout(timer)
-      callback(
-        error instanceof ProxyError ? error : new ProxyError(`the proxy cannot be reached, ${error.code}`),
-        null,
-      )
-    })
-    .end()
+  let isOver = false
+  const settle = (error: Error | null, socket: Socket | null) => {
+    if (isOver) return
+    isOver = true
+    clearTimeout(timer)
+    callback(error, socket)
+  }
+  const refuse = (why: string) => request.destroy(new ProxyError(why))
+  const fault = (error: unknown) => {
+    request.destroy()
+    settle(error as Error, null)
+  }
+  const timer = after(timeoutMs, () => refuse('the proxy does not answer'), fault)
+  const listeners = {
+    connect({ statusCode = 0 }: IncomingMessage, socket: Socket) {
+      if (statusCode === 200) return settle(null, socket)
+      socket.destroy()
+      settle(new ProxyError(refusalOf(statusCode)), null)
+    },
+    response: ({ statusCode = 0 }: IncomingMessage) => refuse(refusalOf(statusCode)),
+    error(error: NodeJS.ErrnoException) {
+      const isOwn = error instanceof ProxyError
+      settle(isOwn ? error : new ProxyError(`the proxy cannot be reached, ${error.code}`), null)
+    },
+  }
+  on(request, listeners, fault)
+  request.end()
 }
 
 const refusalOf = (status: number): string =>

@@ -3,9 +3,11 @@
 // `previous_response_id`. If no socket is available, the request uses HTTP. Independent of calls and the
 // record.
 import { hash } from 'node:crypto'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Dispatcher } from 'undici'
-import type { WebSocket } from 'ws'
+import type { RawData, WebSocket } from 'ws'
 import { elementsOf, memberText, omitMembers, spliceMembers } from '../json/splice.ts'
+import { after, detached, on, stray } from '../shared/boundary.ts'
 import { inputItems, OutputCollector } from '../websocket/continuation.ts'
 import { eventOf, isEnd, typeOf } from '../websocket/frames.ts'
 import { trustedWith } from './trusted-certificates.ts'
@@ -93,7 +95,11 @@ export class SocketDispatcher {
     const previous = previousIn(job.body)
     const fits = free.find((each) => each.continues(items, previous)) ?? free[0]
     if (fits) fits.send(job, job.isAgain ? [] : items)
-    else void this.#open(job)
+    else this.#openFor(job)
+  }
+
+  #openFor(job: Job): void {
+    detached(this.#open(job), (error) => job.handler.onResponseError?.(NO_CONTROLLER, error as Error))
   }
 
   /** Opens a connection for a request. If none can be opened, the request uses HTTP. */
@@ -112,7 +118,7 @@ export class SocketDispatcher {
     }
     const connection: Connection = new Connection(ws.socket, job.name, ws.headers, {
       closed: () => this.#connections.delete(connection),
-      again: (again) => void this.#open(again),
+      again: (again) => this.#openFor(again),
       overHttp: ({ options, handler }) => this.#options.http.dispatch(options, handler),
     })
     this.#connections.add(connection)
@@ -147,15 +153,23 @@ async function connect(
     maxPayload: MAX_MESSAGE_BYTES,
   })
   let headers: Opened['headers'] = {}
-  socket.on('upgrade', (response) => {
-    headers = response.headers
-  })
-  socket.on('open', () => resolve({ socket, headers }))
-  socket.on('unexpected-response', (request, response) => {
-    request.destroy()
-    resolve(response.statusCode ?? 0)
-  })
-  socket.on('error', () => resolve(0))
+  const listeners = {
+    upgrade(response: IncomingMessage) {
+      const { 'content-encoding': _, 'content-length': __, ...kept } = response.headers
+      headers = kept // the omitted ones would describe the events
+    },
+    open: () => resolve({ socket, headers }),
+    'unexpected-response'(request: ClientRequest, response: IncomingMessage) {
+      request.destroy()
+      resolve(response.statusCode ?? 0)
+    },
+    error: () => resolve(0),
+  }
+  const fault = () => {
+    resolve(0)
+    socket.terminate()
+  }
+  on(socket, listeners, fault)
   return promise
 }
 
@@ -188,11 +202,23 @@ class Connection {
     this.name = name
     this.#headers = headers
     this.#events = events
-    ws.on('message', (data, isBinary) => {
+    const message = (data: RawData, isBinary: boolean) => {
       if (isBinary) this.close()
       else this.#message(String(data))
-    })
-    ws.on('close', (code) => this.#over(code))
+    }
+    // After invalid frames, the library would wait for the provider to close the connection.
+    const error = () => this.close()
+    on(ws, { message, error, close: (code: number) => this.#over(code) }, (error) =>
+      this.#fail(error as Error),
+    )
+  }
+
+  /** Ends the connection and its request, which cannot be read or handled any further. */
+  #fail(error: Error): void {
+    const running = this.#running
+    this.#running = null
+    this.close()
+    running?.job.handler.onResponseError?.(running.controller, error)
   }
 
   get isFree(): boolean {
@@ -258,6 +284,7 @@ class Connection {
         'content-type': 'text/event-stream',
       })
     }
+    if (this.#running !== running) return // the handler gave up
     running.output.add(type, json)
     job.handler.onResponseData?.(controller, Buffer.from(eventOf(json)))
     if (!isEnd(type) || this.#running !== running) return
@@ -270,8 +297,8 @@ class Connection {
   /** Passes a refusal on as an answer with its status, unless the request can be sent again in full. */
   #refused(running: Running, json: string): void {
     const { job, controller, isShort } = running
-    const { error, status, status_code, headers = {} } = JSON.parse(json)
-    const code = error?.code
+    const { error, status, status_code, headers } = errorIn(json)
+    const code = (error as { code?: unknown } | undefined)?.code
     this.#free()
     const isOld = code === 'websocket_connection_limit_reached'
     if (isOld) this.close()
@@ -280,8 +307,11 @@ class Connection {
       return
     }
     const stated = Number(status ?? status_code)
-    const own = stated >= 400 && stated < 600 ? stated : 400
-    job.handler.onResponseStart?.(controller, own, { ...headers, 'content-type': 'application/json' })
+    const own = stated >= 400 && stated < 600 ? Math.trunc(stated) : 400
+    job.handler.onResponseStart?.(controller, own, {
+      ...plainHeaders(headers),
+      'content-type': 'application/json',
+    })
     job.handler.onResponseData?.(controller, Buffer.from(JSON.stringify({ error })))
     job.handler.onResponseEnd?.(controller, {})
   }
@@ -298,7 +328,7 @@ class Connection {
   #free(): void {
     this.#running = null
     this.usedAt = performance.now()
-    this.#timer = setTimeout(() => this.close(), IDLE_MS).unref()
+    this.#timer = after(IDLE_MS, () => this.close(), stray).unref()
   }
 
   /** Handles the end of the connection. */
@@ -320,15 +350,36 @@ class Connection {
 
   #controller(): Controller {
     const abort = (reason: Error) => {
-      const running = this.#running
-      if (!running) return
-      this.#running = null
-      this.close() // only this stops the provider
-      running.job.handler.onResponseError?.(running.controller, reason)
+      if (this.#running) this.#fail(reason) // only closing the connection stops the provider
     }
     return { abort, pause: () => this.#ws.pause(), resume: () => this.#ws.resume() } as Controller
   }
 }
+
+/** Controller of a request that was given up before it had a connection. */
+const NO_CONTROLLER = { abort() {}, pause() {}, resume() {} } as unknown as Controller
+
+/** Returns the members of an `error` message. Throws if it is not a JSON object. */
+function errorIn(json: string): Readonly<Record<string, unknown>> {
+  let read: unknown
+  try {
+    read = JSON.parse(json)
+  } catch {
+    // Reported below, without quoting the provider.
+  }
+  if (typeof read !== 'object' || read === null) throw new Error('a message is not JSON')
+  return read as Readonly<Record<string, unknown>>
+}
+
+/** Returns the headers in an `error` message that are valid for HTTP. */
+const plainHeaders = (headers: unknown): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(typeof headers === 'object' ? (headers ?? {}) : {}).flatMap(([name, value]) =>
+      /^[\w-]+$/.test(name) && /^[\t\x20-\x7e]{1,8192}$/.test(String(value))
+        ? [[name.toLowerCase(), String(value)]]
+        : [],
+    ),
+  )
 
 /** A request that has been sent. */
 interface Running {

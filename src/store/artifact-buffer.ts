@@ -1,6 +1,7 @@
 // Buffers artifacts on their way to the writer. Artifacts wait a few seconds, and reads find them here
 // meanwhile. Under load, only artifacts that remain in the ring are therefore written. A kill loses waiting
 // artifacts, but no record.
+import { after, stray } from '../shared/boundary.ts'
 
 export interface ArtifactLimits {
   readonly keep: number
@@ -40,7 +41,7 @@ export class ArtifactBuffer {
     this.#weight += weight
     while (this.#waiting.size > this.#limits.keep || this.#weight > this.#limits.bytes)
       this.#remove(this.#waiting.keys().next().value!)
-    if (this.#waiting.size > 0) this.#timer ??= setTimeout(() => void this.flush(), WAIT_MS)
+    if (this.#waiting.size > 0) this.#timer ??= after(WAIT_MS, () => this.flush(), stray)
   }
 
   /** Returns the JSON text of an artifact that is not written yet. */
@@ -63,7 +64,7 @@ export class ArtifactBuffer {
     clearTimeout(this.#timer)
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = null
-      this.#timer = this.#waiting.size > 0 ? setTimeout(() => void this.flush(), WAIT_MS) : undefined
+      this.#timer = this.#waiting.size > 0 ? after(WAIT_MS, () => this.flush(), stray) : undefined
     })
     return this.#flushing
   }

@@ -3,6 +3,8 @@
 // connection is writing, otherwise the writer thread does in its next batch. Closings wait for other closings
 // to join them. One batch is in flight at a time. While nothing can be written, calls are refused
 // immediately. Independent of SQL; both ways to commit are parameters.
+
+import { after, guarded, stray } from '../shared/boundary.ts'
 import type { Opening, Write } from './writes.ts'
 
 /**
@@ -82,6 +84,7 @@ export class WriteQueue {
   readonly #commit: Commit
   readonly #commitHere: CommitHere
   readonly #onFailure: (message: string) => void
+  readonly #onDoubt: (reason: string) => void
   /** Openings of this turn of the event loop. */
   #fresh: Waiting<Opening>[] = []
   /** Openings that wait for the writer thread. */
@@ -103,32 +106,48 @@ export class WriteQueue {
   #failure: string | null = null
   #closing = false
   #closed = false
+  /** Reason why the state of the queue itself is unknown, after a fault of the gateway. No call is opened any more. */
+  #doubt: string | null = null
   readonly openings: OpeningCounts = { here: 0, locked: 0, together: 0 }
 
-  /** Creates the queue. Calls `onFailure` when writing begins to fail. */
+  /**
+   * Creates the queue. Calls `onFailure` when writing begins to fail, and `onDoubt` when the queue itself has failed, so
+   * that only a restart helps.
+   */
   constructor(
     commit: Commit,
     onFailure: (message: string) => void = () => {},
     commitHere: CommitHere = () => 'not possible',
+    onDoubt: (reason: string) => void = () => {},
   ) {
+    this.#onDoubt = onDoubt
     this.#commit = commit
     this.#commitHere = commitHere
     this.#onFailure = onFailure
   }
 
+  readonly #broken = (error: unknown) => {
+    stray(error)
+    this.#doubt = `the queue of the request log failed: ${(error as Error).message}`
+    this.#onDoubt(this.#doubt)
+  }
+
+  readonly #commitSoon = guarded(() => this.#commitFresh(), this.#broken)
+
   /** Reason why writes fail at present; null if they do not. */
   get failure(): string | null {
-    return this.#failure
+    return this.#doubt ?? this.#failure
   }
 
   /** Queues the opening of a call. */
   open(write: Opening, done: Done): void {
-    if (this.#refusal !== null) {
-      done(new Error(this.#refusal))
+    const refusal = this.#doubt ?? this.#refusal
+    if (refusal !== null) {
+      done(new Error(refusal))
       return
     }
     this.#fresh.push({ write, done })
-    if (this.#fresh.length === 1) setImmediate(() => this.#commitFresh())
+    if (this.#fresh.length === 1) setImmediate(this.#commitSoon)
   }
 
   /** Queues any other write; resolves when it is committed. */
@@ -203,7 +222,7 @@ export class WriteQueue {
     if (this.#refusal !== null || this.#closings.length >= MAX_WAITING_CLOSINGS) return 'not possible'
     try {
       const result = this.#commitHere(openings.map(({ write }) => write))
-      if (result === 'committed') for (const { done } of openings) done(null)
+      if (result === 'committed') for (const each of openings) report(each, null)
       return result
     } catch (error) {
       this.#refuse(openings, error as Error)
@@ -228,7 +247,7 @@ export class WriteQueue {
     if (this.#closed) return
     const closings = this.#closings.length
     if (closings >= MAX_LINGERING || (this.#closing && closings > 0)) this.#isDue = true
-    else if (closings > 0) this.#linger ??= setTimeout(() => this.#startAll(), LINGER_MS)
+    else if (closings > 0) this.#linger ??= after(LINGER_MS, () => this.#startAll(), this.#broken)
     if (this.#openings.length > 0 || this.#isDue || this.#flushes.length > 0) this.#start()
   }
 
@@ -239,7 +258,9 @@ export class WriteQueue {
 
   #start(): void {
     // Deferred, so that the other calls of this turn of the event loop join the same batch.
-    this.#running ??= new Promise<void>((next) => setImmediate(next)).then(() => this.#run())
+    this.#running ??= new Promise<void>((next) => setImmediate(next))
+      .then(() => this.#run())
+      .catch(this.#broken)
   }
 
   /** Returns the next batch. A call's end follows its opening, which was committed earlier. */
@@ -286,14 +307,12 @@ export class WriteQueue {
     let isDone = false
     let timer: NodeJS.Timeout
     const wait = (at: number, ms: number) => {
-      timer = setTimeout(() => {
-        // Runs in a later turn than the timer: if this thread was delayed, the answer may already have
-        // arrived.
-        setImmediate(() => {
-          if (isDone || !this.#late(at, flushes)) return
-          wait(at < STUCK_MS ? STUCK_MS : at + STUCK_MS, at < STUCK_MS ? STUCK_MS - at : STUCK_MS)
-        })
-      }, ms)
+      const look = () => {
+        if (isDone || !this.#late(at, flushes)) return
+        wait(at < STUCK_MS ? STUCK_MS : at + STUCK_MS, at < STUCK_MS ? STUCK_MS - at : STUCK_MS)
+      }
+      // Looks in a later turn than the timer: if this thread was delayed, the answer may already have arrived.
+      timer = after(ms, () => void setImmediate(guarded(look, this.#broken)), this.#broken)
     }
     wait(SLOW_MS, SLOW_MS)
     return {
@@ -326,8 +345,8 @@ export class WriteQueue {
     let failure: string | null = null
     for (const [index, each] of batch.entries()) {
       const reason = reasons?.[index] ?? null
-      if (reason === null) each.done(null)
-      else if (isOpening(each.write)) each.done(new Error(reason))
+      if (reason === null) report(each, null)
+      else if (isOpening(each.write)) report(each, new Error(reason))
       else {
         this.#unwritten.push(each)
         failure = reason
@@ -340,7 +359,7 @@ export class WriteQueue {
   #refuse(batch: readonly Waiting[], error: Error): void {
     this.#refusal = error.message
     for (const each of batch)
-      if (isOpening(each.write)) each.done(error)
+      if (isOpening(each.write)) report(each, error)
       else this.#unwritten.push(each)
     this.#unwritten.push(...this.#closings.splice(0))
     this.#isDue = false
@@ -349,7 +368,7 @@ export class WriteQueue {
   }
 
   #refuseOpenings(error: Error): void {
-    for (const each of this.#openings) each.done(error)
+    for (const each of this.#openings) report(each, error)
     this.#openings = []
   }
 
@@ -366,16 +385,26 @@ export class WriteQueue {
   /** While the gateway is not ready and has no calls, an empty batch detects when writing works again. */
   #tryLater(): void {
     if (this.#closed) return
-    this.#retry ??= setTimeout(() => {
+    const retry = () => {
       this.#retry = undefined
       this.#closings.push(...this.#unwritten)
       this.#unwritten = []
       this.#startAll()
-    }, RETRY_MS)
+    }
+    this.#retry ??= after(RETRY_MS, retry, this.#broken)
   }
 }
 
 const COUNTED_AS = { committed: 'here', locked: 'locked', 'not possible': 'together' } as const
+
+/** Reports the result of a write. An exception of its receiver must not look like a failed write. */
+function report({ done }: Waiting, error: Error | null): void {
+  try {
+    done(error)
+  } catch (thrown) {
+    stray(thrown)
+  }
+}
 
 /** Returns true for writes that must be on disk before bytes leave for a provider. */
 const isOpening = ({ kind }: Write): boolean => kind === 'open' || kind === 'next'

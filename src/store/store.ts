@@ -100,4 +100,6 @@ export interface StoreOptions {
   readonly onFailure?: (message: string) => void
   /** Called with the reason when a thread of an open store has died. The thread is then restarted. */
   readonly onDeath?: (reason: string) => void
+  /** Called if the state of the store itself is unknown after a fault of the gateway, so that only a restart helps. */
+  readonly onDoubt?: (reason: string) => void
 }

@@ -5,6 +5,7 @@ import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { pairsIn } from '../config/otel.ts'
 import type { CallDetail } from '../core/record.ts'
 import { type TracedCall, type TracingSettings, traceOf } from '../core/tracing.ts'
+import { after, stray } from '../shared/boundary.ts'
 import { type Content, type OtlpSpan, type Resource, spansOf } from './spans.ts'
 
 export interface SpanExportOptions {
@@ -120,13 +121,11 @@ export function startTraceExport(options: SpanExportOptions): TraceExport {
     return running
   }
   const later = () => {
-    timer ??= setTimeout(
-      () => {
-        timer = undefined
-        void run()
-      },
-      Math.max(EVERY_MS, backoff),
-    )
+    const again = () => {
+      timer = undefined
+      return run()
+    }
+    timer ??= after(Math.max(EVERY_MS, backoff), again, stray)
   }
 
   return {

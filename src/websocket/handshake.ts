@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { WebSocket, WebSocketServer } from 'ws'
+import { on, once, stray } from '../shared/boundary.ts'
 
 export type Handshake = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<WebSocket>
 
@@ -19,11 +20,11 @@ export function createHandshake(
 ): Handshake {
   let server: WebSocketServer | null = null
   return async (request, socket, head) => {
-    socket.on('error', destroy)
+    const destroy = once(socket, 'error', () => socket.destroy(), stray)
     const { WebSocketServer } = await import('ws')
     if (!server) {
       server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false })
-      if (refuse) server.on('wsClientError', refuse)
+      if (refuse) on(server, { wsClientError: refuse }, (_, __: unknown, socket: Duplex) => socket.destroy())
     }
     server.options.maxPayload = maxBytes()
     const { promise, resolve } = Promise.withResolvers<WebSocket>()
@@ -31,8 +32,4 @@ export function createHandshake(
     socket.off('error', destroy)
     return promise
   }
-}
-
-function destroy(this: Duplex): void {
-  this.destroy()
 }

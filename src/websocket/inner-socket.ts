@@ -8,6 +8,7 @@ import {
   type Server,
 } from 'node:http'
 import { Duplex } from 'node:stream'
+import { after, once, stray } from '../shared/boundary.ts'
 
 /**
  * One end of a connection. The other end reads the data that this end writes, and a reader that stops makes
@@ -82,8 +83,8 @@ class InnerSocket extends Duplex {
   /** Emits `timeout` after `ms` without progress, as a socket does; 0 for never. */
   setTimeout(ms: number, listener?: () => void): this {
     if (this.#timer) clearTimeout(this.#timer)
-    this.#timer = ms > 0 ? setTimeout(() => this.emit('timeout'), ms).unref() : null
-    if (listener) this.once('timeout', listener)
+    this.#timer = ms > 0 ? after(ms, () => this.emit('timeout'), stray).unref() : null
+    if (listener) once(this, 'timeout', listener, stray)
     return this
   }
 }

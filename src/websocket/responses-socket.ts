@@ -4,6 +4,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { RawData, WebSocket } from 'ws'
 import { memberText, omitMembers, spliceMembers } from '../json/splice.ts'
+import { after, every, ignoreErrors, on, stray } from '../shared/boundary.ts'
 import { type Conversation, continued, OutputCollector, writtenOut } from './continuation.ts'
 import { errorMessage, eventReader, inLane, isEnd, typeOf } from './frames.ts'
 import { SocketState } from './socket-state.ts'
@@ -69,15 +70,28 @@ export class ResponsesSocket {
     this.#settings = settings
     this.#idle = this.#armIdle()
     this.#timers = [
-      setInterval(() => this.#ping(), PING_INTERVAL_MS).unref(),
-      setTimeout(() => this.end(1001, 'the time of this connection is over'), settings.life).unref(),
+      every(PING_INTERVAL_MS, () => this.#ping(), this.#broken).unref(),
+      after(settings.life, () => this.end(1001, 'the time of this connection is over'), this.#broken).unref(),
     ]
-    ws.on('message', (data, isBinary) => this.#message(data, isBinary))
-    ws.on('pong', () => {
+    const message = (data: RawData, isBinary: boolean) => this.#message(data, isBinary)
+    on(ws, { message }, (error) => this.#failed(null, error))
+    const pong = () => {
       this.#isAlive = true
-    })
-    ws.on('error', () => {}) // ws itself closes the connection with the right code
-    ws.on('close', () => this.#closed())
+    }
+    on(ws, { pong, close: () => this.#closed() }, this.#broken)
+    ignoreErrors(ws) // ws itself closes the connection with the right code
+  }
+
+  /** Ends the socket after a fault of the gateway. */
+  #broken = (error: unknown) => {
+    stray(error)
+    this.terminate()
+  }
+
+  /** Answers a message after a fault of the gateway. The socket stays open. */
+  #failed(lane: string | null, error: unknown): void {
+    stray(error)
+    this.#refuse(lane, 500, 'internal', 'The gateway failed; its process log says why.')
   }
 
   /** Waits for responses in progress, then closes. */
@@ -93,7 +107,8 @@ export class ResponsesSocket {
   }
 
   #armIdle(): NodeJS.Timeout {
-    return setTimeout(() => this.end(1001, 'nothing was asked for a long time'), this.#settings.idle).unref()
+    const end = () => this.end(1001, 'nothing was asked for a long time')
+    return after(this.#settings.idle, end, this.#broken).unref()
   }
 
   #ping(): void {
@@ -189,9 +204,9 @@ export class ResponsesSocket {
       ...{ lane, request, conversation, added: own.length, continued: before ? previous : null },
       ...{ isUnkept: memberText(own, 'store') === 'false', output: new OutputCollector(), hasEnded: false },
     }
-    request.on('response', (response) => this.#relay(answer, response))
-    // Cut off before its headers, because the gateway is stopping.
-    request.on('error', () => this.#over(answer))
+    const response = (response: IncomingMessage) => this.#relay(answer, response)
+    // An error: cut off before its headers, because the gateway is stopping.
+    on(request, { response, error: () => this.#over(answer) }, (error) => this.#cutOff(answer, error))
   }
 
   /** Prepares a conversation without causing an inference. */
@@ -215,18 +230,26 @@ export class ResponsesSocket {
     const read = isStream ? eventReader((json) => this.#event(answer, json)) : null
     response.setEncoding('utf8')
     let whole = ''
-    response.on('data', (text: string) => {
+    const data = (text: string) => {
       if (read) read(text)
       else whole += text
       if (this.#isFull && this.#ws.readyState === this.#ws.OPEN) this.#hold(response)
-    })
-    response.on('end', () => {
+    }
+    const end = () => {
       if (!read && status < 300) this.#event(answer, `{"type":"response.completed","response":${whole}}`)
       else if (!read) this.#fail(answer, errorMessage(status, headers, whole))
       this.#over(answer)
-    })
-    response.on('error', () => this.#over(answer))
-    response.on('close', () => this.#held.delete(response))
+    }
+    const close = () => void this.#held.delete(response)
+    const error = () => this.#over(answer)
+    on(response, { data, end, error, close }, (error) => this.#cutOff(answer, error))
+  }
+
+  /** Ends a response after a fault of the gateway, and its request with it. */
+  #cutOff(answer: Answer, error: unknown): void {
+    stray(error)
+    answer.request.destroy()
+    this.#over(answer)
   }
 
   #event(answer: Answer, json: string): void {

@@ -3,6 +3,7 @@
 // through pgbouncer in transaction mode: no named statement, no session state. No message contains the
 // address.
 import pg from 'pg'
+import { after, ignoreErrors, on } from '../../shared/boundary.ts'
 import { readBounded } from '../../shared/bounded-file.ts'
 import type { SharedLogOptions } from '../shared-log.ts'
 
@@ -50,19 +51,21 @@ export function openLink(options: SharedLogOptions, name: string): Link {
     if (closed) throw new LinkError('the connection was closed', null)
     const fresh = new pg.Client({ ...settingsOf(options), application_name: `waybill ${name}`, types })
     client = fresh
-    fresh.on('error', () => {
+    const error = () => {
       if (client === fresh) drop()
-    })
+    }
+    on(fresh, { error }, drop)
     await fresh.connect()
     return fresh
   }
   const run = async (config: { text: string; values?: unknown[] }, ms: number) => {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
+      const giveUp = () => {
         drop()
         reject(new LinkError(`PostgreSQL did not answer within ${ms} ms`, null))
-      }, ms)
+      }
+      timer = after(ms, giveUp, reject)
     })
     const work = (async () => (await (client ?? (await connect())).query(config)).rows ?? [])()
     work.catch(() => {}) // the connection may still fail after it was given up
@@ -97,7 +100,7 @@ export function openLink(options: SharedLogOptions, name: string): Link {
       await Promise.race([last, new Promise((resolve) => setTimeout(resolve, 200))])
       const open = client
       client = null
-      open?.removeAllListeners('error').on('error', () => {})
+      if (open) ignoreErrors(open.removeAllListeners('error'))
       const ended = open?.end().catch(() => {})
       await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 200))])
       ;(open as { connection?: { stream?: { destroy(): void } } } | null)?.connection?.stream?.destroy()

@@ -5,9 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { timeOfId } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { detached, every, stray } from '../../shared/boundary.ts'
 import { ArtifactBuffer } from '../artifact-buffer.ts'
 import { DOUBT_MS, guardClock } from '../clock-guard.ts'
-import { type Commit, WriteQueue } from '../queue.ts'
+import { type Commit, type CommitHere, WriteQueue } from '../queue.ts'
 import type { CallLogReads, Reads } from '../reads.ts'
 import { refusedEnd } from '../refused-end.ts'
 import { storable } from '../storable.ts'
@@ -40,6 +41,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     elapsed = () => performance.now(),
     onFailure = () => {},
     onDeath = () => {},
+    onDoubt = () => {},
     fleet = false,
   } = options
   const artifacts = bounded(options)
@@ -74,9 +76,9 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     release()
     throw refusal(directory, cause)
   }
-  const queue = new WriteQueue(committing(ask), onFailure, (openings) =>
-    here && asking.damage === null && writer.failure === null ? here.commit(openings) : 'not possible',
-  )
+  const commitHere: CommitHere = (openings) =>
+    here && asking.damage === null && writer.failure === null ? here.commit(openings) : 'not possible'
+  const queue = new WriteQueue(committing(ask), onFailure, commitHere, onDoubt)
   const seen = async () => {
     asking.refuseDamage()
     refuseLost(files)
@@ -84,7 +86,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   }
   const reader = openReader({ file, files }, seen, noteDamage, noteDeath)
   const artifactBuffer = new ArtifactBuffer(artifacts, (artifacts) => ask({ artifacts }))
-  const expiry = setInterval(() => expire().catch((error) => onFailure(error.message)), EXPIRY_MS)
+  const expiry = every(EXPIRY_MS, expire, (error) => onFailure((error as Error).message))
   const watch = watchFiles(files, queue, ask)
   const { open, write, openCalls } = writeTo(queue, now)
   isOpen = true
@@ -161,11 +163,15 @@ const watchFiles = (
   queue: WriteQueue,
   ask: (request: WriterRequest) => Promise<unknown>,
 ): NodeJS.Timeout =>
-  setInterval(() => {
-    if (queue.failure !== null) return
-    if (lostFile(files) !== null) return queue.probe()
-    ask({ look: true }).catch(() => {}) // already reported
-  }, LOOK_MS)
+  every(
+    LOOK_MS,
+    () => {
+      if (queue.failure !== null) return
+      if (lostFile(files) !== null) return queue.probe()
+      ask({ look: true }).catch(() => {}) // already reported
+    },
+    stray,
+  )
 
 /** Opens the database for reads that a call waits for. If that fails, unlocks the directory. */
 function openDatabase(directory: string, release: () => void) {
@@ -227,7 +233,7 @@ function writeTo(queue: WriteQueue, now: () => number) {
     openCalls.add(opening.call.id)
     queue.open(opening, (error) => {
       if (error) openCalls.delete(opening.call.id)
-      if (error instanceof UnansweredError) void queue.add(refusedEnd(opening, now()))
+      if (error instanceof UnansweredError) detached(queue.add(refusedEnd(opening, now())), stray)
       done(error)
     })
   }

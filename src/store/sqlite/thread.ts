@@ -1,5 +1,6 @@
 // Both ends of a thread that answers requests one after the other. Does not know the meaning of the requests.
 import { parentPort, Worker } from 'node:worker_threads'
+import { after, detached, on, once, stray } from '../../shared/boundary.ts'
 
 /** An error in the thread, with SQLite's code, if any. */
 export class ThreadError extends Error {
@@ -73,7 +74,7 @@ export function startThread(
     for (const { reject } of waiting) reject(new UnansweredError(error.message, error.code))
     waiting = []
     if (stopping) return
-    again = setTimeout(start, AGAIN_MS)
+    again = after(AGAIN_MS, start, stray)
     onDeath(error.message)
   }
 
@@ -85,12 +86,17 @@ export function startThread(
     try {
       const started = new Worker(new URL(source, import.meta.url), options)
       worker = started
-      started.on('error', note)
-      started.on('exit', () => die(why))
-      started.once('message', () => {
+      const up = () => {
         failure = null
-        started.on('message', answered)
-      })
+        on(started, { message: answered }, fault)
+      }
+      // After a fault it is unknown which request the next answer belongs to.
+      const fault = (error: unknown) => {
+        note(error as Error)
+        detached(started.terminate(), stray)
+      }
+      on(started, { error: note, exit: () => die(why) }, fault)
+      once(started, 'message', up, fault)
     } catch (error) {
       note(error as Error)
       die(why)
@@ -123,7 +129,7 @@ export function startThread(
         stopping = true
         clearTimeout(again)
         if (!worker) return resolve()
-        worker.once('exit', () => resolve())
+        once(worker, 'exit', () => resolve(), stray)
         worker.postMessage(null)
       }),
   }
@@ -134,18 +140,17 @@ export function startThread(
  * error of `answer` until it is stopped.
  */
 export function answerRequests(answer: (message: never) => unknown, onStop: () => void): void {
-  parentPort!.on('message', (message: unknown) => {
+  const message = (message: unknown) => {
     if (message === null) {
       onStop()
       process.exit()
     }
-    try {
-      parentPort!.postMessage(answer(message as never))
-    } catch (error) {
-      const { message, code } = error as Error & { code?: string }
-      const unanswered = error instanceof UnansweredError
-      parentPort!.postMessage({ failure: { message, code, unanswered } } satisfies Failed)
-    }
+    parentPort!.postMessage(answer(message as never))
+  }
+  on(parentPort!, { message }, (error) => {
+    const { message, code } = error as Error & { code?: string }
+    const unanswered = error instanceof UnansweredError
+    parentPort!.postMessage({ failure: { message, code, unanswered } } satisfies Failed)
   })
   parentPort!.postMessage('up')
 }

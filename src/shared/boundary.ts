@@ -1,0 +1,112 @@
+// The boundary behind which every listener stands. An exception in a listener, a timer or a promise ends only the
+// exchange that it belongs to, never the process. What belongs to no exchange is reported. Installs nothing for the
+// whole process, because a library runs in its user's process.
+
+/** Ends the exchange that an exception belongs to. Also receives the arguments of the listener. */
+export type Fault = (error: unknown, ...args: never[]) => void
+
+/** Part of an emitter of events, as Node has several without a common type. */
+interface Emitter {
+  on(event: string, listener: (...args: unknown[]) => void): unknown
+  once(event: string, listener: (...args: unknown[]) => void): unknown
+  off(event: string, listener: (...args: unknown[]) => void): unknown
+}
+
+type Listener = (...args: never[]) => unknown
+type Listeners = Readonly<Record<string, Listener>>
+
+const reporters = new Set<(error: unknown) => void>()
+
+/** Reports an exception that belongs to no exchange. */
+export function stray(error: unknown): void {
+  if (reporters.size === 0) process.emitWarning(error instanceof Error ? error : String(error))
+  for (const report of reporters) {
+    try {
+      report(error)
+    } catch {
+      // Nothing is left that could report it.
+    }
+  }
+}
+
+/** Passes exceptions that belong to no exchange to `report`. Returns a function that ends this. */
+export function onStray(report: (error: unknown) => void): () => void {
+  reporters.add(report)
+  return () => reporters.delete(report)
+}
+
+/** Registers listeners by the names of their events. */
+export function on(emitter: Pick<Emitter, 'on'>, listeners: Listeners, fault: Fault): void {
+  for (const event in listeners) emitter.on(event, guarded(listeners[event]!, fault))
+}
+
+/** Registers listeners, and removes all of them when one of their events has been handled. */
+export function first(emitter: Pick<Emitter, 'on' | 'off'>, listeners: Listeners, fault: Fault): void {
+  const registered: [event: string, listener: (...args: unknown[]) => void][] = []
+  for (const event in listeners) {
+    const settle = (...args: never[]) => {
+      for (const [event, listener] of registered) emitter.off(event, listener)
+      return listeners[event]!(...args)
+    }
+    registered.push([event, guarded(settle, fault)])
+  }
+  for (const [event, listener] of registered) emitter.on(event, listener)
+}
+
+/** Registers a listener for the next event of this name, and returns it in the form that `off` accepts. */
+export function once(
+  emitter: Pick<Emitter, 'once'>,
+  event: string,
+  listener: Listener,
+  fault: Fault,
+): (...args: unknown[]) => void {
+  const registered = guarded(listener, fault)
+  emitter.once(event, registered)
+  return registered
+}
+
+/** Ignores the errors of an emitter whose end is reported otherwise. */
+export function ignoreErrors(emitter: Pick<Emitter, 'on'>): void {
+  emitter.on('error', () => {})
+}
+
+/** Runs `work` after `ms`. */
+export const after = (ms: number, work: () => unknown, fault: Fault): NodeJS.Timeout =>
+  setTimeout(guarded(work, fault), ms)
+
+/** Runs `work` every `ms`. */
+export const every = (ms: number, work: () => unknown, fault: Fault): NodeJS.Timeout =>
+  setInterval(guarded(work, fault), ms)
+
+/** Observes a promise that nobody waits for. */
+export const detached = (promise: Promise<unknown>, fault: Fault): void => {
+  promise.catch((error) => contain(fault, error))
+}
+
+/** Returns a listener that never throws and whose promise never rejects. No event has more than three arguments. */
+export function guarded(listener: Listener, fault: Fault): (...args: unknown[]) => void {
+  const inner = (replace === null ? listener : replace(listener)) as (...args: unknown[]) => unknown
+  return function (this: unknown, a?: unknown, b?: unknown, c?: unknown): void {
+    try {
+      const made = inner.call(this, a, b, c)
+      if (made instanceof Promise) detached(made, fault)
+    } catch (error) {
+      contain(fault, error, a, b)
+    }
+  }
+}
+
+function contain(fault: Fault, error: unknown, ...args: unknown[]): void {
+  try {
+    fault(error, ...(args as never[]))
+  } catch (second) {
+    stray(second)
+  }
+}
+
+let replace: ((listener: Listener) => Listener) | null = null
+
+/** Replaces every listener that is registered from now on; null ends this. For tests, which make listeners throw. */
+export function replaceListeners(by: ((listener: Listener) => Listener) | null): void {
+  replace = by
+}
