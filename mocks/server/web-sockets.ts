@@ -32,7 +32,8 @@ export function serveSockets(server: Server): void {
       Object.entries(rest).filter(([name]) => !name.startsWith('sec-websocket')),
     )
     return handshake(request, socket, head).then((ws) => {
-      const open: ResponsesSocket = new ResponsesSocket(ws, {
+      const open: ResponsesSocket = new ResponsesSocket(ws, socket, {
+        keyName: null,
         post: (body, own) =>
           requestInside(server, {
             ...{ method: 'POST', path: request.url!, body, origin: open },

@@ -140,7 +140,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   overloaded: {
     happened: 'There are too many open calls, simultaneous reads or exports, or bytes of request bodies.',
-    todo: 'Try again after `Retry-After`. `server.max_calls` and `server.max_body_bytes` set the limits.',
+    todo: 'Try again after `Retry-After`. `server.max_calls` and `server.memory` set the limits.',
   },
   no_target_available: {
     happened:

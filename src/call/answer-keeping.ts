@@ -5,6 +5,7 @@ import type { ParsedEvent, Target } from '../core/call.ts'
 import type { AnswerCollector, AnswerStoring } from '../dialects/dialect.ts'
 import type { ResponseStore } from '../responses-store/response-store.ts'
 import { after, detached, stray } from '../shared/boundary.ts'
+import { ANSWER_WEIGHT, MEMORY, type Share } from '../shared/memory.ts'
 import type { Store } from '../store/store.ts'
 
 /**
@@ -42,7 +43,9 @@ export interface KeepingOptions {
 
 export class AnswerKeeping {
   readonly #options: KeepingOptions
-  readonly #collector: AnswerCollector | null
+  #collector: AnswerCollector | null
+  /** Memory of the collected answer. */
+  #share: Share | null = null
   #responseId: string | null = null
   #containerId: string | null = null
   /** True if the latest ids are recorded. */
@@ -57,13 +60,13 @@ export class AnswerKeeping {
 
   /** Processes a part of a stream, as sent. The ids are usually recorded long before the end. */
   part(bytes: Buffer, parsed: ParsedEvent | null): void {
-    this.#collector?.add(bytes)
+    this.#collect(bytes)?.add(bytes)
     if (parsed && this.#isNew(parsed)) detached(this.#name(false), this.#options.onFault)
   }
 
   /** Processes a whole answer, as sent. Returns the same promise as `beforeEnd`. */
   whole(bytes: Buffer, parsed: ParsedEvent, from: Target): Promise<void> | null {
-    this.#collector?.whole(bytes)
+    this.#collect(bytes)?.whole(bytes)
     return this.beforeEnd(parsed, from)
   }
 
@@ -76,6 +79,23 @@ export class AnswerKeeping {
     if (this.#isNew(parsed) || !this.#isNamed) waits.push(this.#name(true))
     if (this.#collector) waits.push(this.#keep(this.#collector, from))
     return waits.length === 0 ? null : within(Promise.all(waits), MAX_WAIT_MS)
+  }
+
+  /** Returns the collector if there is memory for more of the answer. Without it, the answer is not stored. */
+  #collect({ length }: Buffer): AnswerCollector | null {
+    if (this.#collector === null) return null
+    const drop = () => {
+      this.#collector = null
+    }
+    this.#share ??= MEMORY.open(this.#options.stored!.keyName, 'cache', drop)
+    if (!this.#share.take(ANSWER_WEIGHT * length)) this.#share.drop()
+    return this.#collector
+  }
+
+  /** Called when the call is over. */
+  over(): void {
+    this.#share?.release()
+    this.#collector = null
   }
 
   #isNew({ responseId, containerId }: ParsedEvent): boolean {

@@ -12,6 +12,7 @@ import { once, stray } from '../shared/boundary.ts'
 import { askForKept, credentialFor } from './ask-for-kept.ts'
 import type { CallContext } from './context.ts'
 import { maskingOwn } from './own-credential.ts'
+import { roomOf } from './provider-state.ts'
 
 /** Returns a dialect's endpoint for stored answers. */
 export const keptAnswersEndpoint = (
@@ -52,7 +53,7 @@ async function answerKept(
       'stream: a kept answer is not streamed; ask again until it is complete.',
     )
   const about = { method: request.method!, rest, query: new URLSearchParams(query) }
-  const own = await answerAbout(dialect, id, about, caller.name, context)
+  const own = await answerAbout(dialect, id, about, admitted, context)
   const reply = (status: number, json: string, from: OutgoingHttpHeaders) =>
     replyJson(response, status, json, { [dialect.requestIdHeader]: requestId, ...from })
   const maker = await context.store.calls.makerOf('response_id', id, caller.name)
@@ -97,9 +98,11 @@ async function answerAbout(
   { storing }: ClientDialect,
   id: string,
   about: AskedAbout,
-  keyName: string | null,
-  { responses, runsHere, config, now }: CallContext,
+  admitted: Admitted,
+  context: CallContext,
 ): Promise<string | null> {
+  const { responses, runsHere, config, now } = context
+  const { name: keyName } = admitted.caller
   if (!responses || !storing) return null
   const run = runsHere.find(id, keyName)
   const isCancelled = run !== null && about.rest.endsWith('/cancel')
@@ -109,7 +112,7 @@ async function answerAbout(
     return (await responses.remove(id, keyName))
       ? storing.answerAbout(about, { id, answer: '', input: [] })
       : null
-  const kept = await responses.find(id, keyName)
+  const kept = await responses.find(id, keyName, roomOf(admitted, context))
   if (kept === null || isCancelled) return kept?.answer ?? null
   if (kept.run && about.rest.endsWith('/cancel') && kept.run.gateway !== runsHere.gateway)
     throw new GatewayError(

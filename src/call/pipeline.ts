@@ -19,6 +19,7 @@ import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { replyError } from '../http/reply.ts'
 import type { UpstreamExchange } from '../providers/exchange.ts'
 import { type NextAttempt, type SendListener, type SendResult, sendToProvider } from '../providers/send.ts'
+import { conversationTooLong } from '../responses-store/response-store.ts'
 import type { AttemptTracker } from '../routing/attempt-tracker.ts'
 import { detached, once } from '../shared/boundary.ts'
 import { originOf } from '../websocket/inner-socket.ts'
@@ -129,7 +130,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   }
 
   #find(body: JsonBody, read: ReadRequest): void {
-    const named = stateFor(this.dialect, body.json, this.#admitted.caller, this.context)
+    const named = stateFor(this.dialect, body.json, this.#admitted, this.context)
     if (named === null) this.#route(body, read, null)
     else this.#whenReady(named, (named) => this.#goOn(body, read, named))
   }
@@ -141,6 +142,8 @@ class ClientCall implements BodyTaker, Answering, SendListener {
       return
     }
     const text = this.dialect.storing!.writeOut(body.text, conversation.items)
+    const limit = this.context.config.server.body_limit
+    if (text.length > limit) throw conversationTooLong(limit)
     const whole = { ...body, text, json: JSON.parse(text) }
     const { request, ...facts } = readRequest(this.dialect, whole, this.#admitted, this.context)
     const continues = { keeper: conversation.keeper, text }
@@ -227,6 +230,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     void this.#here
       ?.ended(closing.outcome, this.keeping.isKept)
       .catch((error) => this.context.onFault(error, id))
+    this.keeping.over()
     this.#admitted.over()
     store.saveArtifact(id, this.#trace.weight, this.#trace.ended(closing.outcome, mask))
   }

@@ -6,7 +6,8 @@ import { GatewayError } from '../core/errors.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
 import { type KeptReference, referencesIn } from '../dialects/kept.ts'
 import type { Caller } from '../http/caller.ts'
-import type { KeptConversation } from '../responses-store/response-store.ts'
+import type { Admitted } from '../http/endpoint.ts'
+import type { KeptConversation, Room } from '../responses-store/response-store.ts'
 import type { ProviderState } from '../routing/choice.ts'
 import type { Maker } from '../store/reads.ts'
 import type { CallContext } from './context.ts'
@@ -18,6 +19,12 @@ export interface KeptState extends ProviderState {
   /** True if the state may change between calls. No answer to the request then comes from the cache. */
   readonly changes: boolean
 }
+
+/** Returns the memory of a call for what is loaded from the gateway's own store. */
+export const roomOf = ({ slot }: Pick<Admitted, 'slot'>, { config }: Pick<CallContext, 'config'>): Room => ({
+  limit: config.server.body_limit,
+  take: (bytes) => slot.take(bytes),
+})
 
 /** State that a request names. */
 export interface NamedState {
@@ -31,20 +38,23 @@ export interface NamedState {
 export function stateFor(
   { kept: kinds }: Pick<ClientDialect, 'kept'>,
   json: Readonly<Record<string, unknown>>,
-  caller: Caller,
-  context: Pick<CallContext, 'store' | 'router' | 'responses'>,
+  admitted: Pick<Admitted, 'caller' | 'slot'>,
+  context: Pick<CallContext, 'config' | 'store' | 'router' | 'responses'>,
 ): Promise<NamedState> | null {
   const references = kinds ? referencesIn(kinds, json) : []
-  return references.length > 0 ? namedBy(references, caller, context) : null
+  return references.length > 0
+    ? namedBy(references, admitted.caller, context, roomOf(admitted, context))
+    : null
 }
 
 async function namedBy(
   references: readonly KeptReference[],
   caller: Caller,
   context: Pick<CallContext, 'store' | 'router' | 'responses'>,
+  room: Room,
 ): Promise<NamedState> {
   const answer = references.find(({ kind }) => kind.onRecord === 'answer')
-  const conversation = answer ? await conversationBefore(answer, caller, context) : null
+  const conversation = answer ? await conversationBefore(answer, caller, context, room) : null
   const [first, ...others] = conversation ? references.filter((each) => each !== answer) : references
   return { kept: first ? await keptFor([first, ...others], caller, context) : null, conversation }
 }
@@ -54,9 +64,10 @@ async function conversationBefore(
   reference: KeptReference,
   caller: Caller,
   { responses }: Pick<CallContext, 'responses'>,
+  room: Room,
 ): Promise<KeptConversation | null> {
   try {
-    return (await responses?.conversation(reference.id, caller.name)) ?? null
+    return (await responses?.conversation(reference.id, caller.name, room)) ?? null
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'response_unreadable') throw error
     throw refusalOf(reference)(error.message.replace(/\.$/, ''))

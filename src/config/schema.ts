@@ -637,10 +637,10 @@ const server = z.strictObject({
     .describe(
       'Maximum number of open calls. Additional calls are refused with 503. With several keys, one key never gets more than half.',
     ),
-  max_body_bytes: bytes
+  memory: bytes
     .optional()
     .describe(
-      'Memory for the request bodies of open calls, at least `body_limit`. Default: an eighth of the heap. With several keys, one key never gets more than half.',
+      'Memory for all that callers and providers make the gateway hold: requests, messages, answers in transit and unread. Default: half of the heap. A request counts three times its size. With several keys, one key never gets more than half, except for one request.',
     ),
   allowed_hosts: z
     .array(z.string())

@@ -6,7 +6,7 @@ import { CALL_FIELDS, type CallRecord, type Field } from '../core/record.ts'
 import { TOKEN_PARTS } from '../core/token-parts.ts'
 import type { OtherEndpoint } from '../http/endpoint.ts'
 import { NOSNIFF } from '../http/reply.ts'
-import { untilRead } from '../http/untaken.ts'
+import { untilRead } from '../http/unread.ts'
 import type { ReadContext } from './context.ts'
 import { callList, invalid, listArguments, readsOf } from './query.ts'
 

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
 import type { OtherEndpoint } from '../http/endpoint.ts'
 import { NOSNIFF } from '../http/reply.ts'
-import { UNTAKEN } from '../http/untaken.ts'
+import { countUnread } from '../http/unread.ts'
 import { after, every, on } from '../shared/boundary.ts'
 import type { ReadContext } from './context.ts'
 import { noQuery, ownKey } from './query.ts'
@@ -60,7 +60,7 @@ export const live = {
         response.write(`${lost ? 'event: lost\ndata: {}\n\n' : ''}${waiting.join('')}`)
         lost = false
       }
-      UNTAKEN.count(response, caller.name)
+      countUnread(response, caller.name)
       waiting = []
       size = 0
       // Reports a loss even if no other call follows.
@@ -84,7 +84,7 @@ export const live = {
       if (timer) clearTimeout(timer)
       open.delete(response)
     }
-    on(response, { close, drain: () => UNTAKEN.count(response, caller.name) }, cut)
+    on(response, { close, drain: () => countUnread(response, caller.name) }, cut)
   },
 } satisfies OtherEndpoint<ReadContext>
 

@@ -75,8 +75,8 @@ function begin(t: TestContext, { url }: TestGateway, sent: number, announced: nu
   return { socket, text: () => text }
 }
 
-test('if unfinished bodies take too much memory, the largest body is refused, and small calls are served', async (t) => {
-  const gateway = await testGateway(t, { server: 'body_limit: 1MiB, max_body_bytes: 2MiB' })
+test('if unfinished bodies take too much memory, the newest body is refused, and small calls are served', async (t) => {
+  const gateway = await testGateway(t, { server: 'body_limit: 1MiB, memory: 7MiB' })
   const bodies = [0.9, 0.7, 0.6].map((part) => begin(t, gateway, part * MIB, MIB))
   await until('one is answered', () => bodies.some(({ text }) => text() !== ''))
   await sleep(100)
@@ -88,7 +88,7 @@ test('if unfinished bodies take too much memory, the largest body is refused, an
 })
 
 test('however a call ends, it releases everything that it held', async (t) => {
-  const gateway = await testGateway(t, { server: 'body_limit: 1MiB, max_body_bytes: 1MiB, max_calls: 1' })
+  const gateway = await testGateway(t, { server: 'body_limit: 1MiB, memory: 4MiB, max_calls: 1' })
   const large = ask('auto', { user: 'x'.repeat(0.9 * MIB) })
   for (const body of [large, '{'.repeat(0.9 * MIB), ask('nowhere', { user: 'x'.repeat(0.9 * MIB) }), large])
     assert.notEqual((await gateway.chat(body)).status, 503)

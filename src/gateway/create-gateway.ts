@@ -107,7 +107,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   fleet?.take(watched.write)
   const [calls, runsHere] = [fleet?.reads ?? store.calls, new RunsHere(inFleet?.instance ?? '')]
   const background = new BackgroundRuns({ write: watched.write, context: () => context().callContext })
-  const responses = keepResponses(options, { keptChain: calls.keptChain, ...(fleet ?? store).kept }, now)
+  const keptReads = { keptChain: calls.keptChain, keptSize: calls.keptSize }
+  const responses = keepResponses(options, { ...keptReads, ...(fleet ?? store).kept }, now)
   const inForce: InForce = putInForce({
     ...{ options, dialects, random, log, slots, readSlots, webSockets },
     ...{ routingState, connections, meters, fleet },

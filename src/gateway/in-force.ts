@@ -13,7 +13,7 @@ import { canTranslate, defaultOutput } from '../dialects/translate.ts'
 import type { ConfigurationState, ReadContext } from '../endpoints/context.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { createAuth } from '../http/auth.ts'
-import { type CallSlots, defaultBodyBytes } from '../http/call-slots.ts'
+import type { CallSlots } from '../http/call-slots.ts'
 import { createClientOf } from '../http/client.ts'
 import { createHostGuard } from '../http/host-guard.ts'
 import { createKeyGuard } from '../http/key-guard.ts'
@@ -25,6 +25,7 @@ import { createPricer, pricingOf } from '../pricing/pricing.ts'
 import type { Connections } from '../providers/connections.ts'
 import { createRouter } from '../routing/router.ts'
 import type { RoutingState } from '../routing/routing-state.ts'
+import { MEMORY, memoryLimits } from '../shared/memory.ts'
 import { createGrowingMask } from '../shared/redact.ts'
 import { cleanLabel } from '../terminal/clean.ts'
 import { refuseOpenAccess } from './listen.ts'
@@ -170,20 +171,16 @@ function contextOf(
   }
 }
 
-/** Sets the limits for open calls, open reads and the bytes of their bodies. */
+/** Sets the limits for open calls, open reads, sockets, and the memory that they may hold. */
 function makeRoom(
   { server, keys, responses }: Config,
   { slots, readSlots, webSockets }: Pick<InForceDeps, 'slots' | 'readSlots' | 'webSockets'>,
 ) {
-  const { max_calls: calls, body_limit: oneBody, max_body_bytes: bodyBytes } = server
+  const { max_calls: calls, body_limit: oneBody, memory } = server
   const shared = keys.length > 1
-  readSlots.configure({ calls: MAX_READS, bodyBytes: 0, oneBody: 0, shared })
-  slots.configure({
-    calls,
-    oneBody,
-    bodyBytes: Math.max(bodyBytes ?? defaultBodyBytes(oneBody), oneBody),
-    shared,
-  })
+  MEMORY.configure(memoryLimits(oneBody, shared, memory))
+  readSlots.configure({ calls: MAX_READS, shared })
+  slots.configure({ calls, shared })
   const { max_sockets: sockets, socket_idle: idle } = responses
   webSockets.configure(
     responses.websocket === 'off' ? null : { sockets, idle, life: SOCKET_LIFE_MS, bytes: oneBody, shared },

@@ -1,15 +1,11 @@
-// Limits all open calls together by their number and by the bytes of their request bodies. With several keys,
-// each may use at most half, so that no key blocks the other keys. Knows keys only by name.
-import { getHeapStatistics } from 'node:v8'
+// Limits the number of open calls, of all keys together and of each. With several keys, each may have at most half, so
+// that no key blocks the others. Each slot has a share of the memory. Knows keys only by name.
 import { GatewayError } from '../core/errors.ts'
+import { MEMORY, REQUEST_WEIGHT, type Share } from '../shared/memory.ts'
 
 export interface SlotLimits {
   /** Maximum open calls. */
   readonly calls: number
-  /** Maximum bytes of all request bodies. */
-  readonly bodyBytes: number
-  /** Maximum bytes of one body. A key without other open calls can always send such a body. */
-  readonly oneBody: number
   /** True if there are several keys. */
   readonly shared: boolean
 }
@@ -17,13 +13,14 @@ export interface SlotLimits {
 /** Slot of one open call. */
 export interface CallSlot {
   /**
-   * Reserves more bytes for the body. At the limit, the largest body that is still arriving is refused, even
-   * if it belongs to another call. Clients with small bodies therefore do not wait for clients with large
-   * bodies.
+   * Takes memory for more bytes of the body, before they are allocated. If there is none, now or later before `complete`,
+   * calls `refuse`.
    */
   hold(bytes: number, refuse: (error: GatewayError) => void): void
-  /** Marks the body as complete. Its bytes stay reserved until the call ends. */
+  /** Marks the body as complete. Its bytes stay taken until the call ends. */
   complete(): void
+  /** Takes memory for something else that the call holds. Throws `overloaded` if there is none. */
+  take(bytes: number): void
   /** Releases the slot at the end of the call. */
   leave(): void
 }
@@ -34,90 +31,71 @@ export interface CallSlots {
   take(keyName: string | null): CallSlot
 }
 
-/** Returns the default limit for all bodies, bytes. A body costs some three times its size in memory. */
-export const defaultBodyBytes = (oneBody: number): number =>
-  Math.max(getHeapStatistics().heap_size_limit / 8, 2 * oneBody)
-
-/** Time after which a slot or body space is usually free, s. */
+/** Time after which a slot or memory is usually free, s. */
 const RETRY_S = 1
-
-interface Held {
-  bytes: number
-  /** Refuses the call; null once its body is complete. */
-  refuse: ((error: GatewayError) => void) | null
-  readonly keyName: string | null
-}
 
 /** Creates the slots. `noun`: name of the calls in errors. */
 export function createCallSlots(noun: 'calls' | 'reads'): CallSlots {
   let limits: SlotLimits
-  const open = new Set<Held>()
-  const perKey = new Map<string | null, { calls: number; bytes: number }>()
-  let bytes = 0
-
-  const ofKey = (keyName: string | null) => perKey.get(keyName) ?? { calls: 0, bytes: 0 }
-  const count = (held: Held, calls: number, more: number) => {
-    bytes += more
-    held.bytes += more
-    const sum = ofKey(held.keyName)
-    const now = { calls: sum.calls + calls, bytes: sum.bytes + more }
-    if (now.calls === 0) perKey.delete(held.keyName)
-    else perKey.set(held.keyName, now)
+  let open = 0
+  const perKey = new Map<string | null, number>()
+  const ofKey = (keyName: string | null) => perKey.get(keyName) ?? 0
+  const count = (keyName: string | null, by: number) => {
+    open += by
+    const now = ofKey(keyName) + by
+    if (now === 0) perKey.delete(keyName)
+    else perKey.set(keyName, now)
   }
-  const share = (all: number) => (limits.shared ? Math.ceil(all / 2) : all)
-
   return {
     configure(wanted) {
       limits = wanted
     },
     take(keyName) {
-      if (open.size >= limits.calls)
-        throw overloaded(`${open.size} ${noun} are open; the limit is ${limits.calls}`)
-      if (ofKey(keyName).calls >= share(limits.calls))
+      const { calls, shared } = limits
+      if (open >= calls) throw overloaded(`${open} ${noun} are open; the limit is ${calls}`)
+      if (ofKey(keyName) >= (shared ? Math.ceil(calls / 2) : calls))
         throw overloaded(
-          `the key "${keyName}" has ${ofKey(keyName).calls} open ${noun}, which is half of the limit`,
+          `the key "${keyName}" has ${ofKey(keyName)} open ${noun}, which is half of the limit`,
         )
-      const held: Held = { bytes: 0, refuse: null, keyName }
-      open.add(held)
-      count(held, 1, 0)
-      return {
-        hold(more, refuse) {
-          if (!open.has(held)) return
-          held.refuse = refuse
-          count(held, 0, more)
-          while (tooMuch(keyName)) {
-            const largest = largestUnfinished(bytes > limits.bodyBytes ? null : { keyName })
-            if (!largest) return
-            const { refuse } = largest
-            count(largest, 0, -largest.bytes)
-            largest.refuse = null
-            refuse!(overloaded('the bodies of the open calls fill the memory set aside for them'))
-          }
-        },
-        complete() {
-          held.refuse = null
-        },
-        leave() {
-          if (!open.delete(held)) return
-          count(held, -1, -held.bytes)
-        },
-      }
+      count(keyName, 1)
+      return new Slot(MEMORY.open(keyName, 'demand'), () => count(keyName, -1))
     },
   }
+}
 
-  function tooMuch(keyName: string | null): boolean {
-    if (bytes > limits.bodyBytes) return true
-    return ofKey(keyName).bytes > Math.max(share(limits.bodyBytes), limits.oneBody)
+class Slot implements CallSlot {
+  readonly #share: Share
+  readonly #onLeave: () => void
+  #hasLeft = false
+
+  constructor(share: Share, onLeave: () => void) {
+    this.#share = share
+    this.#onLeave = onLeave
   }
 
-  function largestUnfinished(of: { keyName: string | null } | null): Held | null {
-    let largest: Held | null = null
-    for (const each of open)
-      if (each.refuse && (!of || each.keyName === of.keyName) && each.bytes > (largest?.bytes ?? 0))
-        largest = each
-    return largest
+  hold(bytes: number, refuse: (error: GatewayError) => void): void {
+    this.#share.giveUp ??= () => refuse(noMemory())
+    if (!this.#share.take(REQUEST_WEIGHT * bytes)) this.#share.drop()
+  }
+
+  complete(): void {
+    this.#share.giveUp = null
+  }
+
+  take(bytes: number): void {
+    if (!this.#share.take(bytes)) throw noMemory()
+  }
+
+  leave(): void {
+    if (this.#hasLeft) return
+    this.#hasLeft = true
+    this.#share.release()
+    this.#onLeave()
   }
 }
+
+/** Returns the error for a demand that does not fit into the memory. */
+export const noMemory = (): GatewayError => overloaded('the open calls fill the memory set aside for them')
 
 const overloaded = (what: string): GatewayError =>
   new GatewayError('overloaded', `Too much at once: ${what}. Try again in ${RETRY_S} s.`, {

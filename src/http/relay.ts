@@ -13,7 +13,7 @@ import type {
 import { type ErrorCode, GatewayError } from '../core/errors.ts'
 import { detached, every, first, once, stray } from '../shared/boundary.ts'
 import { delivered } from './reply.ts'
-import { UNTAKEN } from './untaken.ts'
+import { countUnread } from './unread.ts'
 
 export interface RelayOptions {
   /** True if the client did not request usage. Then events that contain only usage are not passed on. */
@@ -199,19 +199,19 @@ class Pump implements StreamSink {
     once(this.#response, 'timeout', giveUp, giveUp)
     this.#response.setTimeout(this.#options.idle)
     this.#response.write(this.#options.errorEvent(new GatewayError(code, message), this.#events), giveUp)
-    UNTAKEN.count(this.#response, this.#options.keyName)
+    countUnread(this.#response, this.#options.keyName)
     this.#settle('failed', code)
   }
 
   /** Waits until the client has read the written bytes. A compressed chunk may deliver more meanwhile. */
   #wait(): void {
-    UNTAKEN.count(this.#response, this.#options.keyName)
+    countUnread(this.#response, this.#options.keyName)
     if (this.#isWaiting) return
     this.#isWaiting = true
     const drain = () => {
       this.#isWaiting = false
       if (this.#over) return
-      UNTAKEN.count(this.#response, this.#options.keyName)
+      countUnread(this.#response, this.#options.keyName)
       this.#response.setTimeout(0)
       this.#stream.resume()
     }

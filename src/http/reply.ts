@@ -6,7 +6,7 @@ import type { GatewayError } from '../core/errors.ts'
 import { guarded, once, stray } from '../shared/boundary.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { ErrorWording } from './endpoint.ts'
-import { UNTAKEN } from './untaken.ts'
+import { countUnread } from './unread.ts'
 
 /** A header of every answer: a browser must not guess a different type. */
 export const NOSNIFF = { 'x-content-type-options': 'nosniff' } as const
@@ -87,7 +87,7 @@ export function delivered(
     () => tell(whole),
     () => tell(false),
   )
-  UNTAKEN.count(response, keyName)
+  countUnread(response, keyName)
 }
 
 /** Wording for paths that belong to no dialect. */

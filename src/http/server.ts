@@ -32,7 +32,7 @@ import type {
 import type { KeyGuard } from './key-guard.ts'
 import { dropBody } from './pieces.ts'
 import { NOSNIFF, replyError, replyJson, replyTagged } from './reply.ts'
-import { giveUpUntaken } from './untaken.ts'
+import { giveUpUnread } from './unread.ts'
 import type { WebSockets } from './web-sockets.ts'
 
 export interface ServerOptions<Read, Live> {
@@ -317,7 +317,7 @@ function createDoors<Read, Live>(options: ServerOptions<Read, Live>) {
         const error = asError(thrown, requestId, options)
         replyError(response, error, requestId, wording ?? wordingOf(request.headers))
       }
-      giveUpUntaken(response, caller.name, current.idle)
+      giveUpUnread(response, caller.name, current.idle)
     }
   }
 
@@ -406,7 +406,7 @@ function arrivedCallsOf<Read, Live>(options: ServerOptions<Read, Live>) {
     over(): void {
       this.slot?.leave()
       onCallOver(this.requestId)
-      giveUpUntaken(this.#response, this.caller?.name ?? null, this.#context.idle)
+      giveUpUnread(this.#response, this.caller?.name ?? null, this.#context.idle)
     }
   }
 }

@@ -66,7 +66,8 @@ export function createWebSockets(): WebSockets {
       const headers = callHeaders(request.headers)
       const path = request.url!
       const opened = handshake(request, socket, head).then((ws) => {
-        const open: ResponsesSocket = new ResponsesSocket(ws, {
+        const open: ResponsesSocket = new ResponsesSocket(ws, socket, {
+          keyName,
           post: (body, own) =>
             requestInside(server, {
               ...{ method: 'POST', path, body, origin: open },

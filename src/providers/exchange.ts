@@ -7,6 +7,7 @@ import type { AnswerTrace } from '../core/artifact.ts'
 import type { EventStream, StreamEnd, StreamPart, StreamSink, Transport } from '../core/call.ts'
 import type { UpstreamDialect } from '../dialects/dialect.ts'
 import { after, stray } from '../shared/boundary.ts'
+import { ANSWER_WEIGHT, MEMORY, type Share } from '../shared/memory.ts'
 import {
   type AttemptResult,
   type Failure,
@@ -18,7 +19,6 @@ import {
 } from './attempt-result.ts'
 import { decompressed } from './decompress.ts'
 import { dataOf, EventReader } from './event-reader.ts'
-import { type Holder, heldFor, UNCOUNTED_BYTES } from './held-bytes.ts'
 
 /** Timeouts in milliseconds. */
 export interface TimeLimits {
@@ -31,8 +31,8 @@ export interface TimeLimits {
 /** Maximum bytes of a whole answer. */
 const MAX_ANSWER = 128 * 2 ** 20
 
-/** Bytes retained by all exchanges of this process. */
-const HELD = heldFor(MAX_ANSWER)
+/** Bytes below which an answer in transit is not counted, as nearly all are. */
+const UNCOUNTED_BYTES = 2 ** 14
 
 /** Maximum bytes of comments stored before the first event; a client does not need more. */
 const MAX_HELD_BYTES = 2 ** 16
@@ -42,8 +42,8 @@ const ABORTED = new Error('aborted')
 
 type Controller = Dispatcher.DispatchController
 
-export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream, Holder {
-  readonly keyName: string | null
+export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream {
+  readonly #keyName: string | null
   /** Transport of the request. */
   transport: Transport = 'http'
   readonly #settled: (result: AttemptResult) => void
@@ -51,8 +51,9 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   readonly #limits: TimeLimits
   readonly #wantsStream: boolean
   readonly #trace: AnswerTrace
-  readonly #all: typeof HELD
-  #isCounted = false
+  readonly #memory: typeof MEMORY
+  /** Memory of the retained bytes; null while they are few. */
+  #share: Share | null = null
   /** True if no more bytes will arrive. */
   #isOver = false
   #timer: NodeJS.Timeout
@@ -82,11 +83,11 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     trace: AnswerTrace,
     keyName: string | null,
     settled: (result: AttemptResult) => void,
-    all = HELD,
+    memory = MEMORY,
   ) {
-    this.keyName = keyName
+    this.#keyName = keyName
     this.#settled = settled
-    this.#all = all
+    this.#memory = memory
     this.#trace = trace
     this.#dialect = dialect
     this.#limits = limits
@@ -117,18 +118,21 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     this.#controller?.resume()
   }
 
-  letGo(reason: Error): void {
-    this.#isCounted = false
-    this.#chunks = []
-    this.#stop(reason)
-  }
-
-  /** Reports the number of retained bytes if it is large; 0 once the exchange is over. */
+  /** Counts the retained bytes if they are many. Ends the exchange if there is no memory for them. */
   #count(bytes: number): void {
-    if (this.#isOver) bytes = 0
-    if (bytes <= UNCOUNTED_BYTES && !this.#isCounted) return
-    this.#isCounted = bytes > UNCOUNTED_BYTES
-    this.#all.set(this, this.#isCounted ? bytes : 0)
+    if (bytes <= UNCOUNTED_BYTES || this.#isOver) {
+      this.#share?.release()
+      this.#share = null
+      return
+    }
+    const letGo = () => {
+      this.#chunks = []
+      this.#stop(new Error('the answers in transit take up more memory than is allowed'))
+    }
+    this.#share ??= this.#memory.open(this.#keyName, 'demand', letGo)
+    const more = ANSWER_WEIGHT * bytes - this.#share.bytes
+    if (more < 0) this.#share.give(-more)
+    else if (!this.#share.take(more)) this.#share.drop()
   }
 
   overSocket(): void {

@@ -7,6 +7,7 @@ import type { AnswerTrace } from '../core/artifact.ts'
 import { singleKey } from '../credentials/single-key.ts'
 import { upstream } from '../dialects/chat/upstream.ts'
 import { NOTHING_LEARNED } from '../models/learned.ts'
+import { MEMORY, memoryLimits } from '../shared/memory.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { type Provider, type SendResult, sendToProvider } from './send.ts'
 
@@ -72,7 +73,10 @@ async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) 
 test("an answer abandoned by the client, or too large for the gateway's memory, does not cool its target down", async () => {
   const left = await cooledBy((exchange) => exchange.abort())
   assert.deepEqual(left, { code: 'client_closed', cooled: [] })
-  const letGo = await cooledBy((exchange) => exchange.letGo(new Error('too much memory')))
+  MEMORY.configure({ all: 1, perKey: 1 })
+  const controller = {} as Dispatcher.DispatchController
+  const letGo = await cooledBy((exchange) => exchange.onResponseData(controller, Buffer.alloc(2 ** 20)))
+  MEMORY.configure(memoryLimits(2 ** 20, false))
   assert.deepEqual(letGo, { code: 'upstream_invalid', cooled: [] })
 })
 

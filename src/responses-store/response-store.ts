@@ -1,7 +1,9 @@
 // Responses that the gateway itself stores: request and answer, encrypted, for the key of the call. A
 // response contains its own input and output and names the previous response. Independent of dialects and the
 // database.
+import { setImmediate } from 'node:timers/promises'
 import { GatewayError } from '../core/errors.ts'
+import { REQUEST_WEIGHT } from '../shared/memory.ts'
 import type { KeptRow, KeptRowReads, KeptRowWrites } from '../store/kept-rows.ts'
 import { OtherKeyError, type Sealer } from './sealer.ts'
 
@@ -31,16 +33,27 @@ export interface KeptConversation {
   readonly keeper: string | null
 }
 
+/** Memory of the call for which something is read. */
+export interface Room {
+  /** Largest request, bytes. */
+  readonly limit: number
+  /** Takes memory before it is allocated. Throws if there is none. */
+  take(bytes: number): void
+}
+
 export interface ResponseStore {
   /** Stores a response. `previous`: id of the previous response. Rejects if the write fails. */
   save(id: string, keyName: string | null, previous: string | null, kept: KeptResponse): Promise<void>
-  /** Returns a response; null if this key has none with this id. Throws if it cannot be decrypted. */
-  find(id: string, keyName: string | null): Promise<KeptResponse | null>
+  /**
+   * Returns a response; null if this key has none with this id. Throws if it cannot be decrypted. `room`: memory for it,
+   * unless the gateway itself needs it.
+   */
+  find(id: string, keyName: string | null, room?: Room): Promise<KeptResponse | null>
   /**
    * Returns a conversation. Null if this key has none, or if its beginning or an answer is missing. Throws if
-   * it cannot be decrypted.
+   * it cannot be decrypted, or if it is larger than a request may be.
    */
-  conversation(id: string, keyName: string | null): Promise<KeptConversation | null>
+  conversation(id: string, keyName: string | null, room: Room): Promise<KeptConversation | null>
   /** Removes a response. Returns false if there was none. */
   remove(id: string, keyName: string | null): Promise<boolean>
 }
@@ -58,6 +71,8 @@ export interface ResponseStoreOptions {
 }
 
 const DAY = 86_400_000
+/** Bytes of a response for each byte that is stored, which is in Base64. */
+const BYTES_PER_SEALED = 3 / 4
 /** Maximum number of responses in a conversation. */
 const MAX_RESPONSES = 5_000
 
@@ -76,7 +91,11 @@ export function createResponseStore({ rows, sealer, days, now }: ResponseStoreOp
       })
     }
   }
-  const chainOf = async (id: string, keyName: string | null, most: number) => {
+  const chainOf = async (id: string, keyName: string | null, most: number, room?: Room) => {
+    const bytes = room ? (await rows.keptSize(id, keyName ?? '', most)) * BYTES_PER_SEALED : 0
+    // A response contains its output twice.
+    if (room && bytes > 2 * room.limit) throw conversationTooLong(room.limit)
+    room?.take(REQUEST_WEIGHT * bytes)
     const chain = await rows.keptChain(id, keyName ?? '', most)
     return chain[0] && chain[0].expiresAt > now() ? chain : []
   }
@@ -87,18 +106,37 @@ export function createResponseStore({ rows, sealer, days, now }: ResponseStoreOp
       const expiresAt = now() + days * DAY
       await rows.keep({ id, keyName: owner, previous: previous === id ? null : previous, expiresAt, sealed })
     },
-    async find(id, keyName) {
-      const [row] = await chainOf(id, keyName, 1)
+    async find(id, keyName, room) {
+      const [row] = await chainOf(id, keyName, 1, room)
       return row ? opened(row) : null
     },
-    async conversation(id, keyName) {
-      const chain = await chainOf(id, keyName, MAX_RESPONSES)
+    async conversation(id, keyName, room) {
+      const chain = await chainOf(id, keyName, MAX_RESPONSES, room)
       if (chain.length === 0 || chain.at(-1)!.previous !== null) return null
-      const responses = chain.map(opened)
-      if (responses.some(({ isUnanswered }) => isUnanswered)) return null
-      const items = responses.toReversed().flatMap(({ input, output }) => [...input, ...output])
-      return { items, keeper: responses[0]!.keeper }
+      let keeper: string | null = null
+      const items: string[] = []
+      let size = 0
+      while (chain.length > 0) {
+        const { input, output, isUnanswered, ...response } = opened(chain.pop()!)
+        if (isUnanswered) return null
+        keeper = response.keeper
+        for (const item of [...input, ...output]) {
+          items.push(item)
+          size += item.length
+        }
+        if (size > room.limit) throw conversationTooLong(room.limit)
+        await setImmediate() // others go on between the responses
+      }
+      return { items, keeper }
     },
     remove: (id, keyName) => rows.drop(id, keyName ?? ''),
   }
 }
+
+/** Returns the error for a request that becomes too large with the conversation before it. */
+export const conversationTooLong = (limit: number): GatewayError =>
+  new GatewayError(
+    'body_too_large',
+    `The conversation before this request is larger than ${limit} bytes, which no request may be. Send a shorter one, or let the operator raise server.body_limit.`,
+    { param: 'previous_response_id' },
+  )

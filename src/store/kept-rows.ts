@@ -18,6 +18,8 @@ export interface KeptRowReads {
    * if this key has no response with that id. The chain ends at a response that was deleted or never stored.
    */
   keptChain(id: string, keyName: string, most: number): KeptRow[]
+  /** Returns the bytes that `keptChain` would read, without reading them. */
+  keptSize(id: string, keyName: string, most: number): number
 }
 
 export interface KeptRowWrites {
@@ -31,14 +33,20 @@ export interface KeptRowWrites {
  * Returns the statement of `keptChain` for a table. The statement's values are: id, key name, key name, most
  * - 1.
  */
-export const chainSql = (table: string): string => `
-  WITH RECURSIVE chain (id, key_name, previous, expires_at, sealed, depth) AS (
-    SELECT id, key_name, previous, expires_at, sealed, 0 FROM ${table} WHERE id = ? AND key_name = ?
+export const chainSql = (table: string): string => `${chainOf(table, 'sealed')}
+  SELECT id, key_name AS "keyName", previous, expires_at AS "expiresAt", content AS sealed FROM chain ORDER BY depth`
+
+/** Returns the statement of `keptSize` for a table, with the same values. */
+export const sizeSql = (table: string): string => `${chainOf(table, 'octet_length(sealed)')}
+  SELECT coalesce(sum(content), 0) AS bytes FROM chain`
+
+const chainOf = (table: string, content: string): string => `
+  WITH RECURSIVE chain (id, key_name, previous, expires_at, content, depth) AS (
+    SELECT id, key_name, previous, expires_at, ${content}, 0 FROM ${table} WHERE id = ? AND key_name = ?
     UNION ALL
-    SELECT r.id, r.key_name, r.previous, r.expires_at, r.sealed, depth + 1
+    SELECT r.id, r.key_name, r.previous, r.expires_at, ${content.replace('sealed', 'r.sealed')}, depth + 1
       FROM chain JOIN ${table} AS r ON r.id = chain.previous AND r.key_name = ? WHERE depth < ?
-  )
-  SELECT id, key_name AS "keyName", previous, expires_at AS "expiresAt", sealed FROM chain ORDER BY depth`
+  )`
 
 /**
  * Returns the condition for rows that may be deleted at a moment: they have expired, and no later response

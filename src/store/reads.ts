@@ -245,6 +245,7 @@ const NAMES: Readonly<Record<ReadName, true>> = {
   session: true,
   dearest: true,
   keptChain: true,
+  keptSize: true,
 }
 
 /** Returns reads that `read` carries out elsewhere, such as in a thread. */

@@ -2,9 +2,11 @@
 // messages. Handles lanes, order, limits and slow readers. Independent of the gateway and providers: `post`
 // sends the request.
 import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import { memberText, omitMembers, spliceMembers } from '../json/splice.ts'
-import { after, every, ignoreErrors, on, stray } from '../shared/boundary.ts'
+import { after, every, guarded, ignoreErrors, on, stray } from '../shared/boundary.ts'
+import { MEMORY, type Share } from '../shared/memory.ts'
 import { type Conversation, continued, OutputCollector, writtenOut } from './continuation.ts'
 import { errorMessage, eventReader, inLane, isEnd, typeOf } from './frames.ts'
 import { SocketState } from './socket-state.ts'
@@ -24,6 +26,8 @@ export interface SocketSettings {
   readonly hasState: boolean
   /** True if the connection is cut when a response is cut off, as a provider would do. */
   readonly breaksWithResponse: boolean
+  /** Name of the client's key, which the memory of the socket is taken from. */
+  readonly keyName: string | null
   /** Called once, when the socket has closed. */
   readonly onClose: () => void
 }
@@ -33,6 +37,13 @@ const MAX_LANES = 32
 const MAX_RUNNING = 16
 /** Maximum responses that wait for their turn. */
 const MAX_WAITING = 64
+
+/** Memory of an open socket, bytes. */
+const SOCKET_BYTES = 2 ** 15
+/** Memory of a message or a request for each of its characters, as text and as bytes. */
+const TEXT_WEIGHT = 2
+/** Time after which a socket without memory for its message is cut, ms. */
+const CUT_MS = 1_000
 
 /**
  * Interval of pings. Pings prevent proxies from closing the connection, and detect a client that has left.
@@ -46,18 +57,31 @@ interface Create {
 }
 
 type Message = Readonly<Record<string, unknown>>
-type Refusal = readonly [status: number, code: string, message: string]
+type Refusal = readonly [
+  status: number,
+  code: string,
+  message: string,
+  headers?: Readonly<Record<string, string>>,
+]
 
 export class ResponsesSocket {
   readonly #ws: WebSocket
   readonly #settings: SocketSettings
-  readonly #state = new SocketState()
+  readonly #state: SocketState
+  /** Memory of messages and requests. */
+  readonly #share: Share
+  /** Memory of messages that the client has not read yet. */
+  readonly #unread: Share
+  /** Bytes of a message that has not arrived completely. */
+  #partial = 0
   /** Requests in progress, by lane. */
   readonly #running = new Map<string | null, ClientRequest>()
   readonly #lanes = new Set<string | null>()
   #waiting: Create[] = []
   /** Answers that are paused until the client has read the sent messages. */
   readonly #held = new Set<IncomingMessage>()
+  /** True if no more messages are read until the client has read the sent ones. */
+  #isPaused = false
   readonly #timers: NodeJS.Timeout[]
   #idle: NodeJS.Timeout
   #isAlive = true
@@ -65,9 +89,14 @@ export class ResponsesSocket {
   #ending: readonly [code: number, reason: string] | null = null
   #warmUps = 0
 
-  constructor(ws: WebSocket, settings: SocketSettings) {
+  /** Opens the socket over a connection. */
+  constructor(ws: WebSocket, connection: Duplex, settings: SocketSettings) {
     this.#ws = ws
     this.#settings = settings
+    const { keyName } = settings
+    this.#state = new SocketState(keyName)
+    this.#share = MEMORY.open(keyName, 'demand', () => this.#overflow())
+    this.#unread = MEMORY.open(keyName, 'unread', () => this.terminate())
     this.#idle = this.#armIdle()
     this.#timers = [
       every(PING_INTERVAL_MS, () => this.#ping(), this.#broken).unref(),
@@ -75,11 +104,17 @@ export class ResponsesSocket {
     ]
     const message = (data: RawData, isBinary: boolean) => this.#message(data, isBinary)
     on(ws, { message }, (error) => this.#failed(null, error))
+    // Before the library reads the bytes, which it keeps until a message is complete.
+    connection.prependListener(
+      'data',
+      guarded((bytes: Buffer) => this.#arrived(bytes.length), this.#broken),
+    )
     const pong = () => {
       this.#isAlive = true
     }
     on(ws, { pong, close: () => this.#closed() }, this.#broken)
     ignoreErrors(ws) // ws itself closes the connection with the right code
+    if (!this.#share.take(SOCKET_BYTES)) this.#overflow()
   }
 
   /** Ends the socket after a fault of the gateway. */
@@ -106,6 +141,20 @@ export class ResponsesSocket {
     this.#ws.terminate()
   }
 
+  /** Counts bytes of a message that is arriving. */
+  #arrived(bytes: number): void {
+    if (this.#share.take(bytes)) this.#partial += bytes
+    else this.#overflow()
+  }
+
+  /** Closes the connection at once, because there is no memory for what its client sends. */
+  #overflow(): void {
+    if (this.#ws.readyState !== this.#ws.OPEN) return
+    this.#ws.close(...NO_MEMORY)
+    this.#ws.pause()
+    after(CUT_MS, () => this.terminate(), this.#broken).unref()
+  }
+
   #armIdle(): NodeJS.Timeout {
     const end = () => this.end(1001, 'nothing was asked for a long time')
     return after(this.#settings.idle, end, this.#broken).unref()
@@ -128,6 +177,8 @@ export class ResponsesSocket {
     this.#waiting = []
     this.#held.clear()
     this.#state.clear()
+    this.#share.release()
+    this.#unread.release()
     this.#settings.onClose()
   }
 
@@ -136,6 +187,8 @@ export class ResponsesSocket {
   }
 
   #message(data: RawData, isBinary: boolean): void {
+    this.#share.give(this.#partial)
+    this.#partial = 0
     if (isBinary) {
       this.#ws.close(1003, 'messages are JSON in text')
       return
@@ -167,9 +220,20 @@ export class ResponsesSocket {
       this.#refuse(create.lane, ...refusal)
       return
     }
+    if (!this.#share.take(TEXT_WEIGHT * create.text.length)) {
+      this.#refuseWithoutMemory(create.lane)
+      return
+    }
     this.#lanes.add(create.lane)
     if (this.#running.has(create.lane) || this.#running.size >= MAX_RUNNING) this.#waiting.push(create)
     else this.#run(create)
+  }
+
+  /** Refuses a response and closes the connection once the others have ended. */
+  #refuseWithoutMemory(lane: string | null): void {
+    const headers = { 'retry-after': '1' }
+    this.#refuse(lane, 503, 'overloaded', 'Too much at once: the memory set aside for it is full.', headers)
+    this.end(...NO_MEMORY)
   }
 
   #refusalOf({ lane }: Create, { background, stream_id }: Message): Refusal | null {
@@ -194,13 +258,21 @@ export class ResponsesSocket {
     const before = previous === null ? undefined : this.#state.find(previous)
     const conversation = continued(own, before)
     if (memberText(text, 'generate') === 'false' && this.#settings.hasState) {
-      this.#warmUp(lane, own, conversation)
+      this.#warmUp(create, own, conversation)
+      return
+    }
+    const taken = TEXT_WEIGHT * text.length
+    const more = before ? TEXT_WEIGHT * conversation.items.reduce((sum, { length }) => sum + length, 0) : 0
+    if (!this.#share.take(more)) {
+      this.#share.give(taken)
+      this.#refuseWithoutMemory(lane)
       return
     }
     const body = spliceMembers(before ? writtenOut(own, conversation) : own, { stream: 'true' })
     const request = this.#settings.post(body, headersIn(text))
     this.#running.set(lane, request)
     const answer: Answer = {
+      taken: taken + more,
       ...{ lane, request, conversation, added: own.length, continued: before ? previous : null },
       ...{ isUnkept: memberText(own, 'store') === 'false', output: new OutputCollector(), hasEnded: false },
     }
@@ -210,7 +282,8 @@ export class ResponsesSocket {
   }
 
   /** Prepares a conversation without causing an inference. */
-  #warmUp(lane: string | null, own: string, conversation: Conversation): void {
+  #warmUp({ lane, text }: Create, own: string, conversation: Conversation): void {
+    this.#share.give(TEXT_WEIGHT * text.length)
     const id = `resp_warm_${Date.now().toString(36)}_${++this.#warmUps}`
     this.#state.keep(id, conversation, own.length)
     const model = stringIn(own, 'model')
@@ -232,8 +305,8 @@ export class ResponsesSocket {
     let whole = ''
     const data = (text: string) => {
       if (read) read(text)
-      else whole += text
-      if (this.#isFull && this.#ws.readyState === this.#ws.OPEN) this.#hold(response)
+      else if (this.#hold(answer, text.length)) whole += text
+      if (this.#isFull && this.#ws.readyState === this.#ws.OPEN) this.#pause(response)
     }
     const end = () => {
       if (!read && status < 300) this.#event(answer, `{"type":"response.completed","response":${whole}}`)
@@ -252,9 +325,23 @@ export class ResponsesSocket {
     this.#over(answer)
   }
 
+  /** Takes memory for a part of an answer that stays here until its end. Returns false, and ends it, if there is none. */
+  #hold(answer: Answer, characters: number): boolean {
+    const bytes = TEXT_WEIGHT * characters
+    if (this.#share.take(bytes)) {
+      answer.taken += bytes
+      return true
+    }
+    this.#fail(answer, errorMessage(503, { 'retry-after': '1' }, ''))
+    answer.request.destroy()
+    return false
+  }
+
   #event(answer: Answer, json: string): void {
     const type = typeOf(json)
+    const before = answer.output.bytes
     answer.output.add(type, json)
+    if (answer.output.bytes > before && !this.#hold(answer, answer.output.bytes - before)) return
     if (isEnd(type)) {
       answer.hasEnded = true
       this.#remember(answer)
@@ -280,6 +367,7 @@ export class ResponsesSocket {
   #over(answer: Answer): void {
     const { lane, request, hasEnded } = answer
     if (this.#running.get(lane) !== request) return
+    this.#share.give(answer.taken)
     if (!hasEnded && this.#settings.breaksWithResponse) this.terminate()
     else if (!hasEnded)
       this.#refuse(lane, 502, 'upstream_unreachable', 'The response ended before it was complete.')
@@ -299,16 +387,32 @@ export class ResponsesSocket {
     }
   }
 
-  #refuse(lane: string | null, status: number, code: string, message: string): void {
+  #refuse(lane: string | null, ...[status, code, message, headers = {}]: Refusal): void {
     const type = status < 500 ? 'invalid_request_error' : 'server_error'
     const body = JSON.stringify({ error: { message, type, param: null, code } })
-    this.#send(errorMessage(status, {}, body), lane)
+    this.#send(errorMessage(status, headers, body), lane)
+    // A client that sends messages and reads no answers must wait.
+    if (this.#isFull && !this.#isPaused) {
+      this.#isPaused = true
+      this.#ws.pause()
+    }
     this.#closeIfDone()
   }
 
   #send(json: string, lane: string | null): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
-    this.#ws.send(inLane(json, lane), () => this.#goOn())
+    this.#ws.send(inLane(json, lane), this.#onSent)
+    this.#count()
+  }
+
+  readonly #onSent = guarded(() => {
+    this.#count()
+    this.#goOn()
+  }, this.#broken)
+
+  #count(): void {
+    const bytes = this.#ws.bufferedAmount
+    this.#unread.set(bytes > MAX_UNSENT_BYTES ? bytes : 0)
   }
 
   /** True if the client has not yet read all sent messages. */
@@ -316,13 +420,15 @@ export class ResponsesSocket {
     return this.#ws.bufferedAmount > MAX_UNSENT_BYTES
   }
 
-  #hold(response: IncomingMessage): void {
+  #pause(response: IncomingMessage): void {
     response.pause()
     this.#held.add(response)
   }
 
   #goOn(): void {
-    if (this.#held.size === 0 || this.#isFull) return
+    if (this.#isFull) return
+    if (this.#isPaused) this.#ws.resume()
+    this.#isPaused = false
     for (const response of this.#held) response.resume()
     this.#held.clear()
   }
@@ -333,6 +439,8 @@ const MAX_UNSENT_BYTES = 2 ** 14
 
 /** A response in progress. */
 interface Answer {
+  /** Memory taken for it. */
+  taken: number
   readonly lane: string | null
   readonly request: ClientRequest
   /** Conversation up to and including the request. */
@@ -347,6 +455,9 @@ interface Answer {
   /** True if the last event has been sent. */
   hasEnded: boolean
 }
+
+/** Close code and reason if there is no memory for a message. */
+const NO_MEMORY = [1013, 'too much at once; try again later'] as const
 
 /** Types of messages for features that are not supported. */
 const UNSUPPORTED = ['response.steer', 'response.inject']
@@ -369,6 +480,10 @@ function stringIn(text: string, name: string): string | null {
 /** Members of `client_metadata` that replace a header of a POST. */
 const HEADER_MEMBER = /^ws_request_header_([a-z0-9_]+)$/
 
+/** Headers that a message may replace: what clients say about a turn. None is about a connection, a body or a key. */
+const REPLACEABLE =
+  /^((x-)?(openai|codex|oai|client|stainless|session)-[a-z0-9-]+|x-gateway-session-id|thread-id|originator|traceparent|tracestate)$/
+
 /** Returns the headers that Codex sends inside a message. */
 function headersIn(text: string): Record<string, string> {
   const metadata = JSON.parse(memberText(text, 'client_metadata') ?? 'null')
@@ -377,7 +492,8 @@ function headersIn(text: string): Record<string, string> {
   for (const [name, value] of Object.entries(metadata)) {
     if (typeof value !== 'string' || /[^\x20-\x7e]/.test(value)) continue
     const [, header] = HEADER_MEMBER.exec(name) ?? []
-    if (header !== undefined) headers[header.replaceAll('_', '-')] = value
+    const dashed = header?.replaceAll('_', '-')
+    if (dashed !== undefined && REPLACEABLE.test(dashed)) headers[dashed] = value
     else if (name === 'x-codex-turn-state' || name === 'x-codex-turn-metadata') headers[name] = value
   }
   return headers

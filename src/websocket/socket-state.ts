@@ -1,21 +1,19 @@
-// Responses that exist only as long as a socket (`store: false`, `generate: false`). Their conversations have a limit
-// for each socket, and a limit for all sockets together.
-import { getHeapStatistics } from 'node:v8'
+// Responses that exist only as long as a socket (`store: false`, `generate: false`). Their conversations are forgotten
+// if memory is short; their client then sends the whole conversation again.
+import { MEMORY, type Share } from '../shared/memory.ts'
 import type { Conversation } from './continuation.ts'
 
 /** Maximum responses of a socket that can be continued. */
 const MAX_RESPONSES = 16
 
-/** Maximum bytes of the conversations of all sockets. */
-const MAX_BYTES = getHeapStatistics().heap_size_limit / 8
-
-/** States that are not empty; the most recently used one is last. */
-const states = new Set<SocketState>()
-let bytes = 0
-
 export class SocketState {
   readonly #responses = new Map<string, Conversation>()
-  #bytes = 0
+  readonly #keyName: string | null
+  #share: Share | null = null
+
+  constructor(keyName: string | null) {
+    this.#keyName = keyName
+  }
 
   find(id: string): Conversation | undefined {
     return this.#responses.get(id)
@@ -28,11 +26,8 @@ export class SocketState {
   keep(id: string, conversation: Conversation, added: number): void {
     this.#responses.set(id, conversation)
     if (this.#responses.size > MAX_RESPONSES) this.#responses.delete(this.#responses.keys().next().value!)
-    this.#bytes += added
-    bytes += added
-    states.delete(this)
-    states.add(this)
-    while (bytes > MAX_BYTES) states.values().next().value!.clear()
+    this.#share ??= MEMORY.open(this.#keyName, 'cache', () => this.clear())
+    this.#share.set(this.#share.bytes + added)
   }
 
   /** Removes a response whose continuation failed, as providers do. */
@@ -41,9 +36,8 @@ export class SocketState {
   }
 
   clear(): void {
-    bytes -= this.#bytes
-    this.#bytes = 0
+    this.#share?.release()
+    this.#share = null
     this.#responses.clear()
-    states.delete(this)
   }
 }

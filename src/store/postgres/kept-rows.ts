@@ -1,6 +1,6 @@
 // Stored responses in the shared log, for every gateway of the fleet. PostgreSQL frees a deleted row at its
 // next vacuum. Until then its files contain bytes that only the fleet's key can decrypt.
-import { chainSql, expiredSql, type KeptRow, type KeptRowReads } from '../kept-rows.ts'
+import { chainSql, expiredSql, type KeptRow, type KeptRowReads, sizeSql } from '../kept-rows.ts'
 import type { SharedKeptRows } from '../shared-log.ts'
 import type { Link } from './link.ts'
 
@@ -8,7 +8,15 @@ const TABLE = 'waybill.kept_responses'
 
 export const openSharedKeptReads = (
   link: Link,
-): { keptChain(...args: Parameters<KeptRowReads['keptChain']>): Promise<KeptRow[]> } => ({
+): {
+  readonly [Each in keyof KeptRowReads]: (
+    ...args: Parameters<KeptRowReads[Each]>
+  ) => Promise<ReturnType<KeptRowReads[Each]>>
+} => ({
+  keptSize: async (id, keyName, most) => {
+    const [row] = await link.query<{ bytes: unknown }>(sizeSql(TABLE), [id, keyName, keyName, most - 1])
+    return Number(row!.bytes)
+  },
   keptChain: async (id, keyName, most) => {
     const rows = await link.query<KeptRow & { readonly expiresAt: unknown }>(chainSql(TABLE), [
       id,

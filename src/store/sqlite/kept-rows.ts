@@ -2,14 +2,18 @@
 // pages. The write-ahead log, which may contain earlier copies of them, is emptied. Runs in the writer
 // thread, except for the read.
 import type { Database } from 'better-sqlite3'
-import { chainSql, expiredSql, type KeptRow, type KeptRowReads } from '../kept-rows.ts'
+import { chainSql, expiredSql, type KeptRow, type KeptRowReads, sizeSql } from '../kept-rows.ts'
 
 /** Number of rows deleted in one step. */
 const ROWS_A_STEP = 64
 
 export const openKeptReads = (db: Database): KeptRowReads => {
   const chain = db.prepare<[string, string, string, number], KeptRow>(chainSql('kept_responses'))
-  return { keptChain: (id, keyName, most) => chain.all(id, keyName, keyName, most - 1) }
+  const size = db.prepare<[string, string, string, number], number>(sizeSql('kept_responses')).pluck()
+  return {
+    keptChain: (id, keyName, most) => chain.all(id, keyName, keyName, most - 1),
+    keptSize: (id, keyName, most) => size.get(id, keyName, keyName, most - 1)!,
+  }
 }
 
 export interface KeptTable {

@@ -7,29 +7,12 @@ import { test } from 'node:test'
 import { Agent } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
 import { upstream } from '../dialects/chat/upstream.ts'
+import { Memory } from '../shared/memory.ts'
 import { slowness } from '../test/test-gateway.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import { UpstreamExchange } from './exchange.ts'
-import { HeldBytes } from './held-bytes.ts'
 
 const MIB = 2 ** 20
-
-test('if too many bytes are held, the largest answers are dropped until the rest fit', () => {
-  const gone: string[] = []
-  const holders = ['a', 'b', 'c'].map((name) => ({ keyName: null, letGo: () => void gone.push(name) }))
-  const held = new HeldBytes(100)
-  held.set(holders[0]!, 40)
-  held.set(holders[1]!, 50)
-  held.set(holders[2]!, 10)
-  assert.deepEqual(gone, [])
-  held.set(holders[2]!, 30)
-  assert.deepEqual(gone, ['b'])
-  held.set(holders[0]!, 0)
-  held.set(holders[2]!, 90)
-  assert.deepEqual(gone, ['b'])
-  held.set(holders[1]!, 200)
-  assert.deepEqual(gone, ['b', 'b'])
-})
 
 const TRACE = { responseStarted() {}, chunk() {}, end() {} } as unknown as AnswerTrace
 
@@ -57,12 +40,12 @@ for (const [what, type, before] of [
       provider.close()
     })
     const origin = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
-    const held = new HeldBytes(64 * MIB)
+    const memory = new Memory({ all: 128 * MIB, perKey: 128 * MIB })
     // Long enough for all bytes to arrive, even on a busy machine.
     const limits = { responseStart: 4_000 * slowness(), idle: 4_000 * slowness() }
     const results = Array.from({ length: 12 }, () => {
       const { promise, resolve } = Promise.withResolvers<AttemptResult>()
-      const exchange = new UpstreamExchange(upstream, limits, true, TRACE, null, resolve, held)
+      const exchange = new UpstreamExchange(upstream, limits, true, TRACE, null, resolve, memory)
       agent.dispatch({ origin, path: '/', method: 'POST', body: '{}' }, exchange)
       return promise
     })
