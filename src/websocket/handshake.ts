@@ -23,10 +23,16 @@ export function createHandshake(
     const destroy = once(socket, 'error', () => socket.destroy(), stray)
     const { WebSocketServer } = await import('ws')
     if (!server) {
-      server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false })
+      // Neither side of this protocol has subprotocols, so none that a client offers is accepted.
+      const handleProtocols = () => false as const
+      server = new WebSocketServer({
+        ...{ noServer: true, clientTracking: false, perMessageDeflate: false, handleProtocols },
+      })
       if (refuse) on(server, { wsClientError: refuse }, (_, __: unknown, socket: Duplex) => socket.destroy())
     }
     server.options.maxPayload = maxBytes()
+    // The library also accepts the draft 8 of the protocol.
+    if (request.headers['sec-websocket-version'] !== '13') request.headers['sec-websocket-version'] = 'none'
     const { promise, resolve } = Promise.withResolvers<WebSocket>()
     server.handleUpgrade(request, socket, head, resolve)
     socket.off('error', destroy)

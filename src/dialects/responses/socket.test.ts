@@ -86,6 +86,40 @@ test('the message arrives byte for byte, and the headers inside the message arri
   assert.equal(headers['x-codex-turn-state'], 's1')
 })
 
+test('a message cannot set a header of the connection, of the body or of the key, and none ends the gateway', async (t) => {
+  const { url, get, upstream } = await start(t, { providers: { alpha: answers } })
+  const names =
+    'trailer host authorization x_gateway_key x_api_key x_goog_api_key content_length content_type content_encoding transfer_encoding connection upgrade expect keep_alive te origin cookie sec_fetch_site proxy_authorization x_forwarded_proto accept_encoding __proto__ constructor'
+  for (const value of ['x', '1', 'chunked', '100-continue', 'Bearer sk-other']) {
+    const socket = await openSocket(t, url)
+    const metadata = Object.fromEntries(names.split(' ').map((name) => [`ws_request_header_${name}`, value]))
+    const messages = await socket.response(create({ client_metadata: metadata }))
+    assert.equal(messages.at(-1).type, 'response.completed', value)
+    socket.ws.terminate()
+  }
+  for (const { headers } of upstream.alpha!.ledger) {
+    assert.equal(headers.authorization, 'Bearer sk-alpha-secret')
+    assert.doesNotMatch(JSON.stringify(headers), /sk-other|chunked|100-continue|"x"/)
+  }
+  for (const client_metadata of [
+    null,
+    [],
+    'x',
+    7,
+    { ws_request_header_: 'x' },
+    { 'x-codex-turn-state': {} },
+  ]) {
+    const socket = await openSocket(t, url)
+    assert.equal((await socket.response(create({ client_metadata }))).at(-1).type, 'response.completed')
+  }
+  const many = Object.fromEntries(
+    Array.from({ length: 10_000 }, (_, n) => [`ws_request_header_x_codex_${n}`, 'x'.repeat(100)]),
+  )
+  const [refused] = await (await openSocket(t, url)).response(create({ client_metadata: many }))
+  assert.equal(refused.type, 'error')
+  assert.equal((await get('/healthz')).status, 200)
+})
+
 test('an unstored response can be continued only on its own socket, with the whole conversation', async (t) => {
   const { url, upstream, received } = await start(t, { providers: { alpha: answers } })
   const socket = await openSocket(t, url)
