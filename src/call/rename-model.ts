@@ -19,7 +19,8 @@ export const renameAnswer =
       ? bytes
       : Buffer.from(dialect.renameModel(bytes.toString('latin1'), asLatin1(model)), 'latin1')
 
-const DATA = /^(data: ?)(.*)$/gm
+/** A line of data. A byte order mark may precede it. */
+const DATA = /^((?:\xef\xbb\xbf)?data: ?)(.*)$/gm
 
 /**
  * Renames the model in an event. JSON on several `data:` lines stays on them, since no value contains a line
@@ -30,10 +31,12 @@ export const renameEvent =
   (bytes, parsed) => {
     if (parsed.model === null) return bytes
     const text = bytes.toString('latin1')
-    const json = [...text.matchAll(DATA)].map(([, , data]) => data).join('\n')
-    const lines = dialect.renameModel(json, asLatin1(model)).split('\n').values()
+    const before = [...text.matchAll(DATA)].map(([, , data]) => data)
+    const lines = dialect.renameModel(before.join('\n'), asLatin1(model)).split('\n')
+    if (lines.length !== before.length) return bytes // a repeated member had a value on several lines
+    const made = lines.values()
     return Buffer.from(
-      text.replace(DATA, (_, field) => field + lines.next().value),
+      text.replace(DATA, (_, field) => field + made.next().value),
       'latin1',
     )
   }

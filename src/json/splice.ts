@@ -1,77 +1,78 @@
 // Changes top-level members of a JSON object within its text. Everything else keeps its bytes: digits of
-// numbers, escapes, order, unknown fields.
+// numbers, escapes, order, unknown fields. Every function ends for any text, in time linear in it: with a result,
+// or with a `JsonStructureError`. Only structure is checked, so text from outside must be parsed first wherever an
+// invalid result would do harm. Not recursive, because a sender may nest objects to any depth.
+
+/** A text is not the JSON object or list that it should be, or ends inside a value. */
+export class JsonStructureError extends Error {
+  override readonly name = 'JsonStructureError'
+}
 
 /** New JSON text of a member: fixed, or computed from the present value (undefined if absent). */
 export type Replacement = string | ((before: string | undefined) => string)
 
 /**
  * Returns `text` with each member named in `values` replaced. A missing member is added at the end, and a
- * repeated member is changed in every place. `text` must be an object that JSON.parse accepts; the result for
- * other texts is undefined. Not recursive, because a sender may nest objects to any depth.
+ * repeated member is changed in every place. Throws `JsonStructureError` if `text` is not an object.
  */
 export function spliceMembers(text: string, values: Readonly<Record<string, Replacement>>): string {
   const missing = new Set(Object.keys(values))
   let out = ''
   let copied = 0
   let empty = true
-  let at = skipSpace(text, text.indexOf('{') + 1)
-  while (text[at] === '"') {
+  const close = scanMembers(text, (name, _, start, end) => {
     empty = false
-    const keyEnd = endOfString(text, at)
-    const key = JSON.parse(text.slice(at, keyEnd)) as string
-    const start = skipSpace(text, skipSpace(text, keyEnd) + 1)
-    const end = endOfValue(text, start)
-    const value = Object.hasOwn(values, key) ? values[key] : undefined
-    if (value !== undefined) {
-      out += text.slice(copied, start) + made(value, text.slice(start, end))
-      copied = end
-      missing.delete(key)
-    }
-    at = skipSpace(text, end)
-    if (text[at] === ',') at = skipSpace(text, at + 1)
-  }
-  out += text.slice(copied, at)
-  for (const key of missing) {
-    out += `${empty ? '' : ','}${JSON.stringify(key)}:${made(values[key]!, undefined)}`
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    if (value === undefined) return
+    out += text.slice(copied, start) + made(value, text.slice(start, end))
+    copied = end
+    missing.delete(name)
+  })
+  out += text.slice(copied, close)
+  for (const name of missing) {
+    out += `${empty ? '' : ','}${JSON.stringify(name)}:${made(values[name]!, undefined)}`
     empty = false
   }
-  return out + text.slice(at)
+  return out + text.slice(close)
 }
+
+/** Returns a replacement that changes members of an object and leaves any other value as it is. */
+export const inObject =
+  (values: Readonly<Record<string, Replacement>>): Replacement =>
+  (before = '{}') =>
+    before.startsWith('{') ? spliceMembers(before, values) : before
 
 /** Path to a member: the names of the enclosing objects, then its own name. */
 export type MemberPath = readonly string[]
 
 /**
  * Returns `text` without the members at `paths` and without objects that become empty. All other members keep
- * their bytes. `text` must be as in `spliceMembers`.
+ * their bytes. Throws `JsonStructureError` if `text` is not an object.
  */
 export function omitMembers(text: string, paths: readonly MemberPath[]): string {
   let out = ''
   let copied = 0
-  let at = skipSpace(text, text.indexOf('{') + 1)
+  /** What precedes the members omitted since the last kept one. */
+  let gap = ''
   let hasOthers = false
-  while (text[at] === '"') {
-    const keyEnd = endOfString(text, at)
-    const start = skipSpace(text, skipSpace(text, keyEnd) + 1)
-    const end = endOfValue(text, start)
-    const after = skipSpace(text, end)
-    const next = text[after] === ',' ? skipSpace(text, after + 1) : after
-    const key = JSON.parse(text.slice(at, keyEnd)) as string
-    const inside = paths.flatMap(([name, ...rest]) => (name === key ? [rest] : []))
+  let isLastOmitted = false
+  scanMembers(text, (name, at, start, end, next) => {
+    const inside = paths.flatMap(([first, ...rest]) => (first === name ? [rest] : []))
     const rest = leftOf(text.slice(start, end), inside)
-    if (rest !== null) {
-      out += text.slice(copied, start) + rest
+    isLastOmitted = rest === null
+    if (rest === null) {
+      gap += text.slice(copied, at)
+      copied = next
+    } else {
+      out += gap + text.slice(copied, start) + rest
+      gap = ''
       copied = end
       hasOthers = true
-    } else {
-      const before = text.slice(copied, at)
-      // Removing the last member also removes the comma before it.
-      out += next === after && hasOthers ? before.replace(/,\s*$/, '') : before
-      copied = next
     }
-    at = next
-  }
-  return out + text.slice(copied)
+  })
+  // Removing the last member also removes the comma before it.
+  if (isLastOmitted && hasOthers) gap = gap.replace(/,\s*$/, '')
+  return out + gap + text.slice(copied)
 }
 
 /** Returns a value without the members at the paths in `inside`; null if nothing is left. */
@@ -83,65 +84,108 @@ function leftOf(value: string, inside: readonly MemberPath[]): string | null {
 }
 
 /**
- * Returns the text of a JSON object's member; undefined if absent. A repeated member counts with its last
- * value.
+ * Returns the text of a JSON object's member; undefined if absent, and for any other value than an object. A
+ * repeated member counts with its last value. Throws `JsonStructureError` if an object is not complete.
  */
 export function memberText(text: string, name: string): string | undefined {
+  if (text[skipSpace(text, 0)] !== '{') return undefined
   let found: string | undefined
-  const note = (before: string | undefined) => {
-    found = before
-    return ''
-  }
-  spliceMembers(text, { [name]: note })
+  scanMembers(text, (each, _, start, end) => {
+    if (each === name) found = text.slice(start, end)
+  })
   return found
 }
 
-/** Returns the texts of a JSON list's elements. */
+/** Returns the texts of a JSON list's elements. Throws `JsonStructureError` if `text` is not a list. */
 export function elementsOf(text: string): string[] {
   const elements: string[] = []
-  mapElements(text, (element) => {
-    elements.push(element.trimEnd())
-    return ''
-  })
+  scanElements(text, (start, end) => elements.push(text.slice(start, end).trimEnd()))
   return elements
 }
 
-/** Returns a JSON list with `made` applied to each element. The text between elements keeps its bytes. */
+/**
+ * Returns a JSON list with `made` applied to each element. The text between elements keeps its bytes. Throws
+ * `JsonStructureError` if `text` is not a list.
+ */
 export function mapElements(text: string, made: (element: string) => string): string {
   let out = ''
   let copied = 0
-  let at = skipSpace(text, text.indexOf('[') + 1)
-  while (text[at] !== ']') {
-    const end = endOfValue(text, at)
-    out += text.slice(copied, at) + made(text.slice(at, end))
+  scanElements(text, (start, end) => {
+    out += text.slice(copied, start) + made(text.slice(start, end))
     copied = end
-    at = skipSpace(text, end)
-    if (text[at] === ',') at = skipSpace(text, at + 1)
-  }
+  })
   return out + text.slice(copied)
 }
 
 /**
  * Returns a JSON list with only the elements that `isKept` accepts by index. The remaining elements keep
- * their bytes.
+ * their bytes. Throws `JsonStructureError` if `text` is not a list.
  */
-export function keepElements(text: string, isKept: (at: number) => boolean): string {
-  const kept: string[] = []
-  let at = skipSpace(text, text.indexOf('[') + 1)
-  for (let n = 0; text[at] !== ']'; n++) {
-    const end = endOfValue(text, at)
-    if (isKept(n)) kept.push(text.slice(at, end).trimEnd())
-    at = skipSpace(text, end)
-    if (text[at] === ',') at = skipSpace(text, at + 1)
-  }
-  return `[${kept.join()}]`
-}
+export const keepElements = (text: string, isKept: (at: number) => boolean): string =>
+  `[${elementsOf(text)
+    .filter((_, at) => isKept(at))
+    .join()}]`
 
 const made = (value: Replacement, before: string | undefined): string =>
   typeof value === 'string' ? value : value(before)
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
+/**
+ * Visits the members of an object: the name, its index, and the indexes of the value's start, of its end and of
+ * the next member. Returns the index of the closing brace.
+ */
+function scanMembers(
+  text: string,
+  visit: (name: string, at: number, start: number, end: number, next: number) => void,
+): number {
+  let at = inside(text, '{')
+  while (text.charCodeAt(at) === QUOTE) {
+    const nameEnd = endOfString(text, at)
+    const colon = skipSpace(text, nameEnd)
+    if (text.charCodeAt(colon) !== COLON) throw new JsonStructureError('a member has no value')
+    const start = skipSpace(text, colon + 1)
+    const end = endOfValue(text, start)
+    const next = afterComma(text, end)
+    visit(nameIn(text.slice(at, nameEnd)), at, start, end, next)
+    at = next
+  }
+  if (text[at] !== '}') throw new JsonStructureError('an object has no end')
+  return at
+}
+
+/** Visits the elements of a list. The end of a number or a word includes the white space after it. */
+function scanElements(text: string, visit: (start: number, end: number) => void): void {
+  let at = inside(text, '[')
+  while (text[at] !== ']') {
+    const end = endOfValue(text, at)
+    visit(at, end)
+    at = afterComma(text, end)
+  }
+}
+
+/** Returns the index of the first member or element. */
+function inside(text: string, bracket: string): number {
+  const at = skipSpace(text, 0)
+  if (text[at] !== bracket) throw new JsonStructureError(`the text does not begin with ${bracket}`)
+  return skipSpace(text, at + 1)
+}
+
+function afterComma(text: string, end: number): number {
+  const at = skipSpace(text, end)
+  return text.charCodeAt(at) === COMMA ? skipSpace(text, at + 1) : at
+}
+
+/** Returns the name in a JSON string. Throws `JsonStructureError` if it has an invalid escape. */
+export function nameIn(string: string): string {
+  if (!string.includes('\\')) return string.slice(1, -1)
+  try {
+    return JSON.parse(string)
+  } catch {
+    throw new JsonStructureError('a name is not a JSON string')
+  }
+}
+
+const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
+const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /** Returns the index of the first character from `at` that is not white space. */
 export function skipSpace(text: string, at: number): number {
@@ -152,36 +196,45 @@ export function skipSpace(text: string, at: number): number {
   }
 }
 
-/** Returns the index after the closing quote of the string that opens at `at`. */
+/**
+ * Returns the index after the closing quote of the string that opens at `at`. Throws `JsonStructureError` if it
+ * has no end. Looks at each character twice at most: once for a quote, once for a backslash before one.
+ */
 export function endOfString(text: string, at: number): number {
-  for (let quote = text.indexOf('"', at + 1); ; quote = text.indexOf('"', quote + 1)) {
-    let backslashes = 0
-    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return quote + 1
+  for (let quote = text.indexOf('"', at + 1); quote > at; quote = text.indexOf('"', quote + 1)) {
+    let start = quote
+    while (start - 1 > at && text.charCodeAt(start - 1) === BACKSLASH) start--
+    if ((quote - start) % 2 === 0) return quote + 1
   }
+  throw new JsonStructureError('a string has no end')
 }
 
-/** Returns the index after the value that begins at `at`. */
+/** Returns the index after the value that begins at `at`. Throws `JsonStructureError` if it has no end. */
 function endOfValue(text: string, at: number): number {
   if (text.charCodeAt(at) === QUOTE) return endOfString(text, at)
   let depth = 0
-  for (;;) {
-    switch (text[at]) {
-      case '"':
-        at = endOfString(text, at)
+  let end = at
+  while (end < text.length) {
+    switch (text.charCodeAt(end)) {
+      case QUOTE:
+        end = endOfString(text, end)
         continue
-      case '{':
-      case '[':
+      case BRACE:
+      case BRACKET:
         depth++
         break
-      case '}':
-      case ']':
-        if (depth === 0) return at
-        if (--depth === 0) return at + 1
+      case BRACE_END:
+      case BRACKET_END:
+        if (depth === 1) return end + 1
+        if (depth === 0 && end === at) throw new JsonStructureError('a value is missing')
+        if (depth === 0) return end
+        depth--
         break
-      case ',':
-        if (depth === 0) return at
+      case COMMA:
+        if (depth === 0 && end === at) throw new JsonStructureError('a value is missing')
+        if (depth === 0) return end
     }
-    at++
+    end++
   }
+  throw new JsonStructureError('a value has no end')
 }

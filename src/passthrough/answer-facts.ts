@@ -1,10 +1,10 @@
 // Facts in an otherwise uninterpreted answer: its model, its usage, and the error that ended it. Reads JSON or
 // the last events of a stream, without the bytes of pictures and sounds, and up to a bounded size. Pure.
-import { createParser } from 'eventsource-parser'
 import type { Tokens } from '../core/call.ts'
-import { isObject, type Json, tokenCount } from '../dialects/json.ts'
+import { isObject, type Json, textOf, tokenCount } from '../dialects/json.ts'
 import { errorOf } from '../dialects/openai-errors.ts'
 import { kindsIn } from '../dialects/served.ts'
+import { eventsIn } from '../shared/event-text.ts'
 import { StringShortener } from './short-strings.ts'
 
 /** Maximum bytes of an answer that are stored for reading, long strings shortened. */
@@ -62,17 +62,15 @@ function lastFacts(text: string): AnswerFacts {
   let last = NO_FACTS
   let pictures = 0
   let errorCode: string | null = null
-  const parser = createParser({
-    onEvent({ event, data }) {
-      const json = parsed(data)
-      if (!isObject(json)) return // [DONE]
-      errorCode = errorIn(json, event)
-      if (/^image_(edit|generation)\.completed$/.test(String(json.type ?? event))) pictures++
-      const facts = factsOf(json)
-      if (facts.tokens !== null) last = facts
-    },
+  const read = eventsIn(({ event, data }) => {
+    const json = parsed(data)
+    if (!isObject(json)) return // [DONE]
+    errorCode = errorIn(json, event)
+    if (/^image_(edit|generation)\.completed$/.test(textOf(json.type ?? event))) pictures++
+    const facts = factsOf(json)
+    if (facts.tokens !== null) last = facts
   })
-  parser.feed(`${text}\n\n`) // the blank line after the last event may be missing
+  read(`${text}\n\n`) // the blank line after the last event may be missing
   return { ...last, tokens: withPictures(last.tokens, pictures), errorCode }
 }
 

@@ -1,6 +1,7 @@
 // Conversations that do not depend on a provider's memory. Stores the items of a response and of its
 // predecessors as JSON strings, and writes a continuing request out in full. Independent of sockets and the
 // store.
+import { isJsonObject, type JsonObject, objectIn } from '../json/object-in.ts'
 import { elementsOf, memberText, omitMembers, spliceMembers } from '../json/splice.ts'
 
 /** Conversation up to the end of a response. */
@@ -39,33 +40,66 @@ export function writtenOut(request: string, { base, items }: Conversation): stri
     : spliceMembers(request, { previous_response_id: JSON.stringify(base), input })
 }
 
-/** Collects the output of a response from its events. */
+/** Maximum number of items in an output. Real outputs have some hundred at most. */
+const MAX_ITEMS = 10_000
+
+/** Events that the collector reads. All others are not parsed. */
+const READ = /^response\.(output_item\.done|created|completed|incomplete)$/
+
+/**
+ * Collects the output of a response from its events, which may be any text. A broken event makes the output
+ * incomplete.
+ */
 export class OutputCollector {
-  readonly #items: string[] = []
+  /** Items by their index. An index that the provider leaves out is no gap. */
+  readonly #items = new Map<number, string>()
+  #hasEnded = false
+  #isBroken = false
   /** Id of the response; null until it is known. */
   id: string | null = null
   /** True if the last event says that the provider stores the response. */
   isKept = false
-  isComplete = false
   bytes = 0
 
   add(type: string, json: string): void {
-    if (type === 'response.output_item.done') {
-      const item = memberText(json, 'item')
-      const at = Number(memberText(json, 'output_index') ?? this.#items.length)
-      if (item === undefined) return
-      this.#items[at] = item
-      this.bytes += item.length
-    } else if (/^response\.(created|completed|incomplete)$/.test(type)) {
-      const { id, store } = JSON.parse(json).response ?? {}
-      if (typeof id === 'string') this.id = id
-      this.isKept = store !== false
-      this.isComplete = type !== 'response.created'
+    if (!READ.test(type)) return
+    const event = objectIn(json)
+    if (event === null) this.#isBroken = true
+    else if (type === 'response.output_item.done') this.#addItem(event, json)
+    else this.#read(event.response, type !== 'response.created')
+  }
+
+  #addItem({ item, output_index: at = this.#items.size }: JsonObject, json: string): void {
+    const text = isJsonObject(item) ? memberText(json, 'item') : undefined
+    if (text === undefined || !isIndex(at)) {
+      this.#isBroken = true
+      return
     }
+    this.#items.set(at, text)
+    this.bytes += text.length
+  }
+
+  #read(response: unknown, isEnd: boolean): void {
+    this.#hasEnded = isEnd
+    if (!isJsonObject(response)) {
+      this.#isBroken = true
+      return
+    }
+    const { id, store } = response
+    if (typeof id === 'string') this.id = id
+    this.isKept = store !== false
+  }
+
+  /** True if the response has ended and every event could be read. */
+  get isComplete(): boolean {
+    return this.#hasEnded && !this.#isBroken
   }
 
   /** Items as JSON strings, in order. */
   get items(): readonly string[] {
-    return this.#items.filter((item) => item !== undefined)
+    return [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item)
   }
 }
+
+const isIndex = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) < MAX_ITEMS

@@ -1,37 +1,31 @@
 // Converts between WebSocket messages of the Responses API and events and errors of HTTP. A request is
 // `response.create` with the members of a POST. Each event is one text message, and an error includes its
 // status.
-import { createParser } from 'eventsource-parser'
+import { objectIn } from '../json/object-in.ts'
+import { eventsIn } from '../shared/event-text.ts'
 
 /** Event types that end a response. */
 const ENDS = ['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled', 'error']
 
-/** Returns the type of an event from its JSON text; empty if there is none. */
+/** Returns the type of an event from its JSON text; empty if there is none, or if it has a line end. */
 export function typeOf(json: string): string {
   const [, type] = /^\s*\{\s*"type"\s*:\s*"([\w.]+)"/.exec(json) ?? []
   if (type !== undefined) return type
-  try {
-    return String(JSON.parse(json).type ?? '')
-  } catch {
-    return ''
-  }
+  const own = objectIn(json)?.type
+  return typeof own === 'string' && !/[\r\n]/.test(own) ? own : ''
 }
 
 /** Returns true if an event of this type ends its response. */
 export const isEnd = (type: string): boolean => ENDS.includes(type)
 
 /**
- * Reads a stream of events in pieces of any size. `onEvent` receives the JSON of each event. Comments and end
- * marks are skipped.
+ * Reads a stream of events in pieces of any size. `onEvent` receives the data of each event that begins like a JSON
+ * object, and may be any text otherwise. Comments and end marks are skipped.
  */
-export function eventReader(onEvent: (json: string) => void): (text: string) => void {
-  const parser = createParser({
-    onEvent({ data }) {
-      if (/^\s*\{/.test(data)) onEvent(data) // an end mark is not a message
-    },
+export const eventReader = (onEvent: (json: string) => void): ((text: string) => void) =>
+  eventsIn(({ data }) => {
+    if (/^\s*\{/.test(data)) onEvent(data) // an end mark is not a message
   })
-  return (text) => parser.feed(text)
-}
 
 /** Returns the stream event for a message. */
 export const eventOf = (json: string): string =>

@@ -2,7 +2,7 @@
 // "Generating content".
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../core/call.ts'
 import { label, type Served } from '../../core/served.ts'
-import { spliceMembers } from '../../json/splice.ts'
+import { memberText, spliceMembers } from '../../json/splice.ts'
 import type { Dialect, StreamReader, UpstreamDialect } from '../dialect.ts'
 import { isObject, type Json, listOrEmpty, member, tokenCount } from '../json.ts'
 import { positive, servedIn, unknownIn } from '../served.ts'
@@ -102,7 +102,7 @@ function withModel(text: string, model: string): string {
   if (!NAMES_MODEL.test(text)) return text
   const named = JSON.stringify(`models/${model}`)
   const rename = (json: string): string =>
-    'model' in JSON.parse(json) ? spliceMembers(json, { model: named }) : json
+    memberText(json, 'model') === undefined ? json : spliceMembers(json, { model: named })
   const renamed = rename(text)
   return isObject(JSON.parse(text).generateContentRequest)
     ? spliceMembers(renamed, { generateContentRequest: (whole = '{}') => rename(whole) })

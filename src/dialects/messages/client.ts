@@ -1,7 +1,7 @@
 // Messages on the client side. Format: Anthropic API reference, "Messages" and "Errors".
 import { z } from 'zod'
 import { canonical } from '../../json/canonical.ts'
-import { spliceMembers } from '../../json/splice.ts'
+import { inObject, spliceMembers } from '../../json/splice.ts'
 import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
 import { isObject } from '../json.ts'
 import { readFields } from '../request-fields.ts'
@@ -72,7 +72,7 @@ export const client = {
   renameModel: (json, model) => {
     const parsed: unknown = JSON.parse(json)
     return isObject(parsed) && parsed.type === 'message_start'
-      ? spliceMembers(json, { message: (message = '{}') => spliceMembers(message, { model }) })
+      ? spliceMembers(json, { message: inObject({ model }) })
       : spliceMembers(json, { model })
   },
 } satisfies ClientDialect

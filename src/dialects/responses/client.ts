@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { errorSchema } from '../../core/error-schema.ts'
 import { canonical } from '../../json/canonical.ts'
-import { spliceMembers } from '../../json/splice.ts'
+import { inObject, spliceMembers } from '../../json/splice.ts'
 import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
 import { isObject, member } from '../json.ts'
 import { readFields } from '../request-fields.ts'
@@ -98,7 +98,7 @@ export const client = {
   renameModel: (json, model) => {
     const parsed: unknown = JSON.parse(json)
     return isObject(parsed) && isObject(parsed.response)
-      ? spliceMembers(json, { response: (response = '{}') => spliceMembers(response, { model }) })
+      ? spliceMembers(json, { response: inObject({ model }) })
       : spliceMembers(json, { model })
   },
 } satisfies ClientDialect

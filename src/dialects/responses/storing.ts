@@ -2,6 +2,7 @@
 // full, and answers requests about a stored response. Format: OpenAI API reference, "Responses".
 
 import { GatewayError } from '../../core/errors.ts'
+import { objectIn } from '../../json/object-in.ts'
 import { elementsOf, memberText, omitMembers, spliceMembers } from '../../json/splice.ts'
 import { inputItems, OutputCollector, writtenOut } from '../../websocket/continuation.ts'
 import { eventReader, typeOf } from '../../websocket/frames.ts'
@@ -51,8 +52,10 @@ class ResponseCollector implements AnswerCollector {
   readonly #decoder = new TextDecoder()
   #json: string | null = null
   #bytes = 0
+  #isStream = false
 
   add(bytes: Buffer): void {
+    this.#isStream = true
     this.#bytes += bytes.length
     if (this.#bytes <= MAX_ANSWER_BYTES) this.#read(this.#decoder.decode(bytes, { stream: true }))
   }
@@ -66,19 +69,19 @@ class ResponseCollector implements AnswerCollector {
     const type = typeOf(json)
     this.#output.add(type, json)
     if (type === 'response.completed' || type === 'response.incomplete')
-      this.#json = memberText(json, 'response') ?? null
+      this.#json = objectIn(json) && (memberText(json, 'response') ?? null)
   }
 
   get answer() {
-    if (this.#json === null || this.#bytes > MAX_ANSWER_BYTES) return null
-    const { id, status, output } = JSON.parse(this.#json)
-    if (typeof id !== 'string' || !['completed', 'incomplete'].includes(status)) return null
+    const response = this.#json === null || this.#bytes > MAX_ANSWER_BYTES ? null : objectIn(this.#json)
+    if (!response) return null
+    const { id, status, output } = response
+    if (typeof id !== 'string' || (status !== 'completed' && status !== 'incomplete')) return null
+    const hasItems = Array.isArray(output) && output.length > 0
     // Some servers omit the items in the last event.
-    const items =
-      Array.isArray(output) && output.length > 0
-        ? elementsOf(memberText(this.#json, 'output')!)
-        : this.#output.items
-    const json = spliceMembers(this.#json, { output: `[${items.join()}]` })
+    if (!hasItems && this.#isStream && !this.#output.isComplete) return null
+    const items = hasItems ? elementsOf(memberText(this.#json!, 'output')!) : this.#output.items
+    const json = spliceMembers(this.#json!, { output: `[${items.join()}]` })
     return { id, json, output: items }
   }
 }
@@ -90,9 +93,10 @@ const [MAX_ITEMS, ITEMS] = [100, 20]
 function listed({ id, input }: KeptAnswer, query: AskedAbout['query']): string {
   const named = input.map((item, at) => {
     const own = member(JSON.parse(item), 'id')
+    const made = `item_${at}`
     return typeof own === 'string'
       ? { id: own, item }
-      : { id: `item_${at}`, item: spliceMembers(item, { id: `"item_${at}"` }) }
+      : { id: made, item: item.startsWith('{') ? spliceMembers(item, { id: `"${made}"` }) : item }
   })
   if (query.get('order') !== 'asc') named.reverse()
   const limit = Number(query.get('limit') ?? ITEMS)

@@ -122,7 +122,8 @@ function withoutEncrypted(request: Parameters<UpstreamDialect['request']>[0]) {
   const isKept = input.map((item) => !(isEncrypted(item) && item.type === 'reasoning'))
   if (isKept.every(Boolean)) return null
   const text = spliceMembers(request.text, {
-    input: (before = '[]') => keepElements(before, (at) => isKept[at]!),
+    // A repeated member may have another value first.
+    input: (before = '') => (before.startsWith('[') ? keepElements(before, (at) => isKept[at]!) : before),
   })
   return { ...request, text }
 }
