@@ -138,7 +138,7 @@ class AwsCredentials implements Credentials {
 
 /** Returns AWS's name for an error, from its header or the provider's code; empty if there is none. */
 const errorType = ({ headers, code }: CredentialAnswer): string =>
-  String(headers['x-amzn-errortype'] ?? code ?? '').replace(/[:#].*$/, '')
+  String(headers['x-amzn-errortype'] ?? code ?? '').split(/[:#]/, 1)[0]!
 
 const isExpired = (answer: CredentialAnswer): boolean =>
   /^ExpiredToken/.test(errorType(answer)) ||

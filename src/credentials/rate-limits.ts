@@ -15,6 +15,9 @@ export interface RateLimits {
 /** Validity of a limit if the provider does not report its reset, ms. */
 const UNKNOWN_RESET_MS = 60_000
 
+/** Maximum time to a reset, ms. A provider that reports a later one may mean another unit. */
+const MAX_RESET_MS = 86_400_000
+
 /** Header names for the remaining capacity, each with the header for its reset. */
 const REQUESTS = [
   ['x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests'],
@@ -40,9 +43,10 @@ function least(
 ): Remaining | null {
   const all = names.flatMap(([remaining, reset]): Remaining[] => {
     const text = headers[remaining]
-    const left = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : null
+    const left = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : null
     if (left === null) return []
-    return [{ left, resetsAt: resetIn(String(headers[reset] ?? ''), now) ?? now + UNKNOWN_RESET_MS }]
+    const resetsAt = resetIn(String(headers[reset] ?? ''), now) ?? now + UNKNOWN_RESET_MS
+    return [{ left, resetsAt: Math.min(resetsAt, now + MAX_RESET_MS) }]
   })
   return all.toSorted((a, b) => a.left - b.left)[0] ?? null
 }

@@ -19,7 +19,7 @@ export function withoutForeignReasoning(text: string, family: string | null): st
   while (waiting.length > 0) {
     const value = waiting.pop()
     if (!isObject(value)) {
-      if (Array.isArray(value)) waiting.push(...value)
+      if (Array.isArray(value)) for (const each of value) waiting.push(each)
       continue
     }
     const object = value as Open
@@ -28,7 +28,7 @@ export function withoutForeignReasoning(text: string, family: string | null): st
         const kept = each.filter((part) => !isForeign(part, family))
         if (kept.length < each.length) object[name] = kept
         if (kept.length === 0 && each.length > 0 && name === 'reasoning_details') delete object[name]
-        waiting.push(...kept)
+        waiting.push(kept)
       } else waiting.push(each)
     }
   }

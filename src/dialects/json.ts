@@ -12,9 +12,14 @@ export const listOrEmpty = (value: unknown): readonly unknown[] => (Array.isArra
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 export const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 
+/** Maximum token count of one call. SQLite's sum of integers fails beyond 2^63. */
+const MAX_TOKENS = 1e12
+
 /** Returns the value if it can be a token count; null otherwise. */
 export const tokenCount = (value: unknown): number | null =>
-  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS
+    ? (value as number)
+    : null
 
 /** Returns the value if it is an HTTP error status; null otherwise. */
 export const errorStatus = (value: unknown): number | null =>

@@ -83,9 +83,11 @@ const TYPES: Readonly<Record<string, ErrorType>> = {
   modelerror: 'api_error',
 }
 
-const typeOf = (exception: string, status: number): ErrorType =>
-  TYPES[exception.replace(/(Exception)?(:.*)?$/, '').toLowerCase()] ??
-  (status < 500 ? 'invalid_request_error' : 'api_error')
+function typeOf(exception: string, status: number): ErrorType {
+  const [name = ''] = exception.split(':', 1)
+  const other = status < 500 ? 'invalid_request_error' : 'api_error'
+  return TYPES[name.replace(/Exception$/, '').toLowerCase()] ?? other
+}
 
 function parsed(text: string): Readonly<Record<string, unknown>> {
   try {

@@ -31,7 +31,7 @@ export function messagesRequest({ path, headers, body }: ProviderRequest): Messa
   let version: string | null = null
   for (let at = 0; at < headers.length; at += 2) {
     const [name = '', value = ''] = [headers[at]?.toLowerCase(), headers[at + 1]]
-    if (name === 'anthropic-beta') betas.push(...value.split(/\s*,\s*/).filter(Boolean))
+    if (name === 'anthropic-beta') betas.push(...value.split(',').flatMap((beta) => beta.trim() || []))
     else if (name === 'x-api-key') kept.push('authorization', `Bearer ${value}`)
     else if (name !== 'anthropic-version') kept.push(name, value)
     else if (value !== FIRST_VERSION) version = JSON.stringify(value)

@@ -63,9 +63,18 @@ export function failure(
 }
 
 /** Makes a failure from an error in an answer with status 200, or in the first event of a stream. */
-export function reported(error: ProviderError, body: Buffer, response: StatusAndHeaders): Failure {
+export function reported(reported: ProviderError, body: Buffer, response: StatusAndHeaders): Failure {
+  const error = shortened(reported)
   return { ...failure('failed', 'upstream_error', error.message, response), body, error }
 }
+
+/** Maximum characters of a message that are searched for the reason of a refusal, with patterns of any kind. */
+const MAX_MESSAGE_LENGTH = 8_192
+
+const shortened = (error: ProviderError): ProviderError =>
+  error.message.length <= MAX_MESSAGE_LENGTH
+    ? error
+    : { ...error, message: error.message.slice(0, MAX_MESSAGE_LENGTH) }
 
 /** Maximum JSON values of an answer. A long answer with log probabilities has some hundred thousand. */
 const MAX_VALUES = 1_000_000
@@ -97,6 +106,8 @@ export function judgeWhole(
 /** Maximum bytes of an error that is parsed. */
 export const MAX_ERROR_BYTES = 2 ** 20
 
-/** Parses the body of an error status; returns null if it is not of the dialect. */
-export const providerErrorIn = (body: Buffer, dialect: UpstreamDialect): ProviderError | null =>
-  body.length > MAX_ERROR_BYTES ? null : dialect.readError(body.toString('utf8'))
+/** Parses the body of an error status, with the beginning of its message; null if it is not of the dialect. */
+export function providerErrorIn(body: Buffer, dialect: UpstreamDialect): ProviderError | null {
+  const error = body.length > MAX_ERROR_BYTES ? null : dialect.readError(body.toString('utf8'))
+  return error && shortened(error)
+}
