@@ -1,6 +1,7 @@
 // Closes a provider's WebSocket with every close code and at every stage. Uses real sockets and a provider that
 // closes on purpose. In every case, each request that the provider received is on record exactly once.
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
@@ -179,4 +180,78 @@ test('a proxy that cuts each connection after a while costs one response, but ne
   const attempts = all.flatMap(({ attempt_log }) => attempt_log)
   assert.equal(attempts.length, 30)
   assert.ok(provider.overSocket <= 30, `${provider.overSocket} messages for 30 calls`)
+})
+
+const text = (event: object) => JSON.stringify(event)
+const cut = (event: object) => text(event).slice(0, -3)
+
+test('a message of a provider that cannot be read ends its own response, and nothing else', async (t) => {
+  const provider = await startProvider(t)
+  const { call, records } = await start(t, provider.base)
+  const [created, , delta, completed] = answer() as [object, object, object, object]
+  const item = { type: 'response.output_item.done', output_index: 0, item: message('hello') }
+  const odd = ['hello', '[1]', 'null', '"x"', '7', '', '{', '{}', '{"type":7}', '\u0000', '{"type":"a\\nb"}']
+  const refusal = (more: object) => text({ type: 'error', error: { code: 'x', message: 'no' }, ...more })
+  const scripts: string[][] = [
+    ...odd.map((first) => [first]),
+    ...odd.map((later) => [text(created), later, text(completed)]),
+    [cut(created)],
+    [cut({ type: 'error', error: { message: 'no' } })],
+    [text({ type: 'error' })],
+    [text({ type: 'error', error: 'no' }), text(completed)],
+    [
+      refusal({
+        status: 429,
+        headers: { 'retry-after': '1\r\nx-evil: 1', 'x y': '1', __proto__: null, ok: {} },
+      }),
+    ],
+    [refusal({ status: 429, headers: ['a'] })],
+    [refusal({ status: '1e9', headers: 'x' })],
+    [refusal({ status: 429.5, headers: { 'content-length': '7', 'transfer-encoding': 'chunked' } })],
+    [text(created), cut(item), text(completed)],
+    [text(created), text(delta), cut(completed)],
+    [text(created), `${text(completed)}{}`],
+    ...[4_294_967_294, 5e8, -1, 1.5, null, 'x'].map((output_index) => [
+      text(created),
+      text({ ...item, output_index }),
+      text(completed),
+    ]),
+  ]
+  for (const messages of scripts) {
+    provider.script = (ws) => {
+      for (const each of messages) ws.send(each)
+      setTimeout(() => ws.close(), 20) // for what is not an end
+    }
+    const { last } = await call()
+    assert.match(last.type, /^(error|response\.(failed|completed))$/, messages.join())
+    assert.doesNotMatch(JSON.stringify(last), /evil|"internal"/)
+    provider.script = (ws) => sendAll(ws, answer())
+    assert.equal((await call()).last.type, 'response.completed', messages.join())
+  }
+  assert.deepEqual(
+    (await records()).filter(({ error_code }) => error_code === 'internal'),
+    [],
+  )
+})
+
+test('a handshake that is followed by bytes that are no frames ends at once', async (t) => {
+  const server = createServer().on('upgrade', (request, socket) => {
+    const key = hash(
+      'sha1',
+      `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`,
+      'base64',
+    )
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: ${key}\r\ncontent-encoding: gzip\r\n\r\n`,
+    )
+    socket.write(Buffer.alloc(1_000, 0xff))
+    t.after(() => socket.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { call } = await start(t, `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`)
+  const { last, record } = await call()
+  assert.equal(last.type, 'error')
+  assert.equal(record.error_code, 'upstream_unreachable')
 })

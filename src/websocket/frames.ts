@@ -2,6 +2,7 @@
 // `response.create` with the members of a POST. Each event is one text message, and an error includes its
 // status.
 import { objectIn } from '../json/object-in.ts'
+import { omitMembers } from '../json/splice.ts'
 import { eventsIn } from '../shared/event-text.ts'
 
 /** Event types that end a response. */
@@ -34,9 +35,18 @@ export const eventOf = (json: string): string =>
     .map((line) => `data: ${line}\n`)
     .join('')}\n`
 
-/** Returns the message with the name of its lane added. */
-export const inLane = (json: string, lane: string | null): string =>
-  lane === null ? json : `{"stream_id":${JSON.stringify(lane)},${json.slice(json.indexOf('{') + 1)}`
+/** Texts that may contain the name of a lane, also with escapes. */
+const MAY_NAME_LANE = /stream_id|\\u/
+
+/** Returns the message with the name of its lane, and without any other that its provider has written. */
+export function inLane(json: string, lane: string | null): string {
+  if (lane === null && !MAY_NAME_LANE.test(json)) return json
+  if (objectIn(json) === null) return json // it cannot be read, so it belongs to no lane
+  const own = MAY_NAME_LANE.test(json) ? omitMembers(json, [['stream_id']]) : json
+  if (lane === null) return own
+  const members = own.slice(own.indexOf('{') + 1)
+  return `{"stream_id":${JSON.stringify(lane)}${/^\s*\}/.test(members) ? '' : ','}${members}`
+}
 
 /** Response headers of an error that WebSocket clients read. */
 const SHOWN = /^(retry-after(-ms)?|x-request-id|x-should-retry|x-ratelimit-.+|x-codex-.+|x-gateway-.+)$/

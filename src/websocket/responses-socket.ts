@@ -4,6 +4,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
+import { objectIn } from '../json/object-in.ts'
 import { memberText, omitMembers, spliceMembers } from '../json/splice.ts'
 import { after, every, guarded, ignoreErrors, on, stray } from '../shared/boundary.ts'
 import { MEMORY, type Share } from '../shared/memory.ts'
@@ -338,6 +339,12 @@ export class ResponsesSocket {
   }
 
   #event(answer: Answer, json: string): void {
+    if (answer.hasEnded) return
+    if (objectIn(json) === null) {
+      // Over HTTP its bytes would be passed on, but a message is always JSON.
+      this.#fail(answer, errorMessage(502, {}, UNREADABLE))
+      return
+    }
     const type = typeOf(json)
     const before = answer.output.bytes
     answer.output.add(type, json)
@@ -455,6 +462,10 @@ interface Answer {
   /** True if the last event has been sent. */
   hasEnded: boolean
 }
+
+/** Body of the error for an event that is not JSON. */
+const UNREADABLE =
+  '{"error":{"message":"The provider sent an event that cannot be read.","type":"server_error","param":null,"code":"upstream_invalid"}}'
 
 /** Close code and reason if there is no memory for a message. */
 const NO_MEMORY = [1013, 'too much at once; try again later'] as const
