@@ -1,6 +1,7 @@
 // PASS-03: Only the client key that made a file or batch at a provider can reach it, wherever its id is written.
-// (Waybill: for other keys, the file or batch does not exist. Only administrators can reach an object without a
-// record.)
+// (Waybill: for other keys, the file, batch or container does not exist, in every place and spelling, also when the
+// record of its call is deleted, until it is deleted itself. `unknown_objects` decides about objects without a
+// record. Administrators can reach all objects.)
 
 import { writeNonce } from '../../mocks/ledger.ts'
 import { refs } from '../dialects/lookup.ts'

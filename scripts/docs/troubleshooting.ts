@@ -70,8 +70,9 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     todo: '`GET /v1/models` lists the names, and `waybill routes` shows their targets. For names that a coding agent requests on its own, set `defaults`.',
   },
   not_found: {
-    happened: 'There is nothing at this path, no record has this id, or the record belongs to another key.',
-    todo: '`GET /openapi.json` lists all paths. Base URLs end in `/v1` for OpenAI’s clients, and have no path for Anthropic’s clients.',
+    happened:
+      'There is nothing at this path, no record has this id, or the record belongs to another key. Or the request names a file, batch, container, conversation or cached content that no call of this key made.',
+    todo: '`GET /openapi.json` lists all paths. Base URLs end in `/v1` for OpenAI’s clients, and have no path for Anthropic’s clients. For files that were made outside the gateway, set [`unknown_objects: relay`](configuration.md), or use an administrator’s key.',
   },
   method_not_allowed: {
     happened: 'The path exists, but does not accept this method.',

@@ -13,6 +13,7 @@ import { request as askOne } from '../providers/undici.ts'
 import { once, stray } from '../shared/boundary.ts'
 import type { CallContext } from './context.ts'
 import { maskingOwn } from './own-credential.ts'
+import { stateFor } from './provider-state.ts'
 import { readRequest } from './read-request.ts'
 import { unknownModel } from './unknown-model-error.ts'
 
@@ -59,6 +60,8 @@ async function answerCount(
   const { request } = readRequest(dialect, body, admitted, context)
   const found = context.router.peek(request.model, dialect.name)
   if (!found) throw unknownModel(request.model)
+  // Only a provider counts what it keeps, so a conversation that the gateway stores is not read here.
+  await stateFor(dialect, body, admitted, { ...context, responses: null })
   const { credential: caller = null } = admitted.caller
   const asking = { request, caller, name: dialect.name }
   const said = found.target && (await askProvider(found.target, asking, response, context))

@@ -56,7 +56,7 @@ async function answerKept(
   const own = await answerAbout(dialect, id, about, admitted, context)
   const reply = (status: number, json: string, from: OutgoingHttpHeaders) =>
     replyJson(response, status, json, { [dialect.requestIdHeader]: requestId, ...from })
-  const maker = await context.store.calls.makerOf('response_id', id, caller.name)
+  const maker = await context.store.calls.makerOf(id, caller.name)
   const provider = maker && context.providers.get(maker.provider)
   const upstream = provider?.dialects.get(dialect.name)
   // A deletion is also sent to the provider.

@@ -130,7 +130,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   }
 
   #find(body: JsonBody, read: ReadRequest): void {
-    const named = stateFor(this.dialect, body.json, this.#admitted, this.context)
+    const named = stateFor(this.dialect, body, this.#admitted, this.context)
     if (named === null) this.#route(body, read, null)
     else this.#whenReady(named, (named) => this.#goOn(body, read, named))
   }

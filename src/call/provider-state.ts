@@ -5,15 +5,17 @@
 import { GatewayError } from '../core/errors.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
 import { type KeptReference, referencesIn } from '../dialects/kept.ts'
+import { objectName } from '../dialects/object-name.ts'
+import type { JsonBody } from '../http/body.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Admitted } from '../http/endpoint.ts'
 import type { KeptConversation, Room } from '../responses-store/response-store.ts'
 import type { ProviderState } from '../routing/choice.ts'
 import type { Maker } from '../store/reads.ts'
 import type { CallContext } from './context.ts'
+import { mentionedIn, reach } from './objects.ts'
 
-/** Fields of the record that hold the ids. */
-const FIELDS = { answer: 'response_id', container: 'container_id' } as const
+type StateContext = Pick<CallContext, 'config' | 'store' | 'router' | 'responses'>
 
 export interface KeptState extends ProviderState {
   /** True if the state may change between calls. No answer to the request then comes from the cache. */
@@ -34,29 +36,42 @@ export interface NamedState {
   readonly conversation: KeptConversation | null
 }
 
-/** Returns the state that a request names; null for a plain call, which names none. */
+/**
+ * Returns the state that a request names; null for a plain call, which names none. Rejects with `not_found` for an
+ * object that the caller may not reach.
+ */
 export function stateFor(
   { kept: kinds }: Pick<ClientDialect, 'kept'>,
-  json: Readonly<Record<string, unknown>>,
+  { text, json }: JsonBody,
   admitted: Pick<Admitted, 'caller' | 'slot'>,
-  context: Pick<CallContext, 'config' | 'store' | 'router' | 'responses'>,
+  context: StateContext,
 ): Promise<NamedState> | null {
+  const { caller } = admitted
   const references = kinds ? referencesIn(kinds, json) : []
-  return references.length > 0
-    ? namedBy(references, admitted.caller, context, roomOf(admitted, context))
+  const mentioned = (caller.role === 'client' && mentionedIn(text)) || []
+  return references.length + mentioned.length > 0
+    ? namedBy(references, mentioned, caller, context, roomOf(admitted, context))
     : null
 }
 
 async function namedBy(
   references: readonly KeptReference[],
+  mentioned: readonly string[],
   caller: Caller,
-  context: Pick<CallContext, 'store' | 'router' | 'responses'>,
+  context: StateContext,
   room: Room,
 ): Promise<NamedState> {
+  const objects = references.filter(({ kind }) => kind.onRecord === 'object')
+  const makers = await reach(
+    objects.map(({ id }) => objectName(id)),
+    mentioned,
+    caller,
+    context,
+  )
   const answer = references.find(({ kind }) => kind.onRecord === 'answer')
   const conversation = answer ? await conversationBefore(answer, caller, context, room) : null
   const [first, ...others] = conversation ? references.filter((each) => each !== answer) : references
-  return { kept: first ? await keptFor([first, ...others], caller, context) : null, conversation }
+  return { kept: first ? await keptFor([first, ...others], makers, caller, context) : null, conversation }
 }
 
 /** Returns the conversation before a request. Throws an error from which clients can recover. */
@@ -80,17 +95,18 @@ async function conversationBefore(
  */
 async function keptFor(
   references: readonly [KeptReference, ...KeptReference[]],
+  makers: ReadonlyMap<string, Maker>,
   caller: Caller,
-  { store: { calls }, router: { accountOf } }: Pick<CallContext, 'store' | 'router'>,
+  { store: { calls }, router: { accountOf } }: StateContext,
 ): Promise<KeptState> {
   let made: { readonly by: NonNullable<ProviderState['maker']>; readonly reference: KeptReference } | null =
     null
   for (const reference of references) {
     const { kind, id } = reference
     if (!kind.onRecord) continue
-    const maker = await makerOf(kind.onRecord, id, caller, calls)
-    if (!maker && kind.onRecord === 'answer')
-      throw refusalOf(reference)('no answer with that id is on record')
+    const isAnswer = kind.onRecord === 'answer'
+    const maker = isAnswer ? await calls.makerOf(id, caller.name) : makers.get(objectName(id))
+    if (!maker && isAnswer) throw refusalOf(reference)('no answer with that id is on record')
     if (!maker) continue
     if (made && accountOf(made.by.provider) !== accountOf(maker.provider))
       throw refusalOf(reference)(
@@ -107,22 +123,6 @@ async function keptFor(
     refusal: refusalOf(of),
     changes: references.some(({ kind }) => kind.changes),
   }
-}
-
-/**
- * Returns the provider, model and key that made an object; null if not recorded. Rejects with `not_found` for
- * a file of another key.
- */
-async function makerOf(
-  kind: NonNullable<KeptReference['kind']['onRecord']>,
-  id: string,
-  { name, role }: Caller,
-  calls: CallContext['store']['calls'],
-): Promise<Maker | null> {
-  if (kind !== 'object') return calls.makerOf(FIELDS[kind], id, name)
-  const [maker] = await calls.objectMakers([/files\/[^/]+$/.exec(id)?.[0] ?? id])
-  if (!maker || role === 'admin' || maker.key_name === name) return maker ?? null
-  throw new GatewayError('not_found', `No such file: '${id}'. No call of this key made it.`)
 }
 
 const refusalOf = ({ kind, id, param }: KeptReference): ProviderState['refusal'] =>

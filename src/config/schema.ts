@@ -869,6 +869,12 @@ export const schema = z.strictObject({
     .describe(
       'For each endpoint of `passthrough`, the providers for calls without a known model. The first of them that speaks the client’s dialect is used. Default: the first provider with that dialect.',
     ),
+  unknown_objects: z
+    .enum(['relay', 'refuse'])
+    .optional()
+    .describe(
+      'Files, batches, containers, conversations and cached contents at a provider that are not on record, such as a file made in the provider’s console. refuse: for a client key they do not exist. relay: every key can reach them. Default: refuse with several client keys, relay with one or none.',
+    ),
   resilience: resilience
     .prefault({})
     .describe('Time limits for providers, and the behaviour after a failure.'),

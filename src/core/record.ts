@@ -238,7 +238,7 @@ export const CALL_FIELDS = {
     kind: 'words',
     nullable: true,
     about:
-      'ids of the files and batches that the provider made for the call; they belong to the key of the call, and no other client key can reach them; null if there are none',
+      'ids of the files and batches that the provider made for the call; they belong to the key of the call, and no other client key can reach them, even when this record is deleted; null if there are none',
   },
   plan_limits: {
     kind: 'text',

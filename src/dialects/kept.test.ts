@@ -538,10 +538,14 @@ routes: { all: { strategy: round-robin, targets: [ { model: alpha/m }, { model: 
   assert.match(parted.json.error.message, /it came from other, but the container from twin/)
 })
 
-test('a request that names many items causes only a few look-ups (STATE-03)', () => {
+test('a request that names many items causes only a few look-ups, and one that names too many objects is refused (STATE-03)', () => {
   const found = (request: object) => referencesIn(responsesKept, request as Record<string, unknown>)
   const many = Array.from({ length: 10_000 }, (_, n) => ({ container: `container_${n}` }))
-  assert.equal(found({ tools: many }).length, 101)
+  assert.equal(found({ tools: many.slice(0, 1_000) }).length, 1_000)
+  assert.throws(
+    () => found({ tools: many }),
+    /tools\[1000\]\.container: the request names more than 1000 objects/,
+  )
   assert.equal(found({ tools: many.map(() => ({ container: 'container_1' })) }).length, 1)
   const items = many.map((_, n) => ({ type: 'item_reference', id: `item_${n}` }))
   assert.deepEqual(

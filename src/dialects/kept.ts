@@ -1,7 +1,7 @@
 // State that a provider stores and a request only names: threads, earlier answers, files, containers. Only
 // the provider with the stored state can serve the request. Each dialect has a table of its kinds of state.
-// This file searches requests for references to them.
-import type { GatewayError } from '../core/errors.ts'
+// This file searches requests for references to them. `src/call/objects.ts` decides who may name them.
+import { GatewayError } from '../core/errors.ts'
 import { isObject, type Json } from './json.ts'
 
 /** A kind of state that a provider stores. */
@@ -16,10 +16,11 @@ export interface KeptKind {
    */
   readonly isId?: (id: string, owner: Json) => boolean
   /**
-   * Kind of the state in the record. An unrecorded answer is refused, because every answer came through the
-   * gateway.
+   * Kind of the state in the record, which says to whom it belongs. An unrecorded answer is refused, because every
+   * answer came through the gateway. For an unrecorded object, `unknown_objects` decides. Absent for state that every
+   * key may name.
    */
-  readonly onRecord?: 'answer' | 'container' | 'object'
+  readonly onRecord?: 'answer' | 'object'
   /** True if the request should go to the model that made the state, if the route has this model. */
   readonly staysWithModel?: true
   /**
@@ -34,7 +35,7 @@ export interface KeptKind {
   readonly refusal?: (why: string) => GatewayError
 }
 
-/** Names of nested members; `*` is every element of a list. */
+/** Names of nested members; `*` is every element of a list, or every member of an object. */
 export type MemberPath = readonly string[]
 
 /** Parses paths: `a.*.b` is the `b` of every element of `a`. */
@@ -49,15 +50,12 @@ export interface KeptReference {
   readonly param: string
 }
 
-/**
- * Maximum look-ups in the record for one request, since a request may name a million ids. The provider checks
- * the rest.
- */
-const MAX_LOOKED_UP = 100
+/** Maximum number of different recorded objects in one request, since each is looked up. */
+const MAX_NAMED = 1_000
 
 /**
  * Returns the first reference to each kind, and all different references for recorded kinds. Visits once the
- * few members that may hold a reference. Never searches the text; a search would be as slow as parsing.
+ * few members that may hold a reference. Throws for too many.
  */
 export function referencesIn(kinds: readonly KeptKind[], json: Json): readonly KeptReference[] {
   let tree = trees.get(kinds)
@@ -104,9 +102,20 @@ function collect(
   found: Map<string, KeptReference>,
 ): void {
   if (typeof value === 'string') {
+    kind ??= below.get('*')?.kind ?? null // one id without its list
     if (!kind || value === '' || kind.isId?.(value, owner) === false) return
-    const name = kind.onRecord && found.size < MAX_LOOKED_UP ? `${kind.what} ${value}` : kind.what
-    if (!found.has(name)) found.set(name, { kind, id: value, param: paramOf(way) })
+    const name = kind.onRecord ? `${kind.what} ${value}` : kind.what
+    if (found.has(name)) return
+    const param = paramOf(way)
+    if (found.size >= MAX_NAMED)
+      throw new GatewayError(
+        'invalid_request',
+        `${param}: the request names more than ${MAX_NAMED} objects.`,
+        {
+          param,
+        },
+      )
+    found.set(name, { kind, id: value, param })
   } else if (Array.isArray(value)) {
     const each = below.get('*')
     if (each)
@@ -117,11 +126,14 @@ function collect(
       }
   } else if (isObject(value))
     for (const [name, tree] of below) {
-      const member = value[name]
-      if (member == null) continue
-      way.push(name)
-      collect(tree, member, value, way, found)
-      way.pop()
+      if (name === '*') collect(tree, value, value, way, found) // one element without its list, as Google accepts it
+      for (const each of name === '*' ? Object.keys(value) : [name]) {
+        const member = value[each]
+        if (member == null) continue
+        way.push(each)
+        collect(tree, member, value, way, found)
+        way.pop()
+      }
     }
 }
 

@@ -375,9 +375,9 @@ function readShared(journal: Journal, thread: FleetThread): Reads {
     // Each instance has its own retention and stores the artifacts of its own calls.
     fill: journal.calls.fill,
     artifact: journal.calls.artifact,
-    async makerOf(made, id, keyName) {
-      const own = await journal.calls.makerOf(made, id, keyName)
-      return own ?? shared.makerOf(made, id, keyName)
+    async makerOf(responseId, keyName) {
+      const own = await journal.calls.makerOf(responseId, keyName)
+      return own ?? shared.makerOf(responseId, keyName)
     },
     async objectMakers(names) {
       const own = await journal.calls.objectMakers(names)

@@ -4,6 +4,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { maskedCode } from '../call/closing.ts'
 import type { CallContext } from '../call/context.ts'
+import { reach, withoutForeign } from '../call/objects.ts'
 import { maskingOwn, withoutCredentialless } from '../call/own-credential.ts'
 import {
   type AttemptEnd,
@@ -42,7 +43,7 @@ import {
   settleBatch,
   showAnswer,
 } from './held-answer.ts'
-import { objectName, reach, uploadName, withoutForeign } from './objects.ts'
+import { nameInPath, uploadName } from './objects.ts'
 import type { Found, Operation } from './operations.ts'
 import {
   forwardedHeaders,
@@ -101,6 +102,8 @@ export class PassthroughCall implements Receiver {
   /** Id after which the next page of a list begins. */
   #page: string | null = null
   #pages = 0
+  /** True if the body is a request, or may be the requests of a batch. */
+  #hasRequests = false
   /** True if the answer has the results of a batch that is on record as open. */
   #hasResults = false
   /** Reader for the passing results of a batch. */
@@ -182,17 +185,29 @@ export class PassthroughCall implements Receiver {
 
   /** Returns the call that made the requested object. Rejects if the request names an object of another key. */
   async #reachObjects(head: Head): Promise<ObjectMaker | null> {
+    const { owner, path } = this.#operation
+    // A purpose may come after the file, or again.
+    const purpose = this.#upload.isWhole ? memberOf(head, 'purpose')?.value : undefined
+    this.#hasRequests = path.endsWith('/files') ? owner === 'chat' && (purpose ?? 'batch') === 'batch' : true
+    for await (const _ of this.#checked([this.#head]));
+    const name = this.#requested(head)
+    if (name === null) return null
+    const makers = await reach([name], [], this.#admitted.caller, this.#context)
+    return makers.get(name) ?? null
+  }
+
+  /** Returns the name of the requested object; null if none is requested. */
+  #requested(head: Head): string | null {
     const { operation, id } = this.#found
     const { caller, query } = this.#admitted
-    if (caller.role !== 'admin') for await (const _ of withoutForeign([this.#head], caller, this.#context));
-    if (id !== null) return reach(objectName(id, operation.owner), caller, this.#context)
+    if (id !== null) return nameInPath(id, operation.owner)
     const [upload, another] = operation.path.startsWith('/upload/') ? uploadsIn(query) : []
     if (another !== undefined)
       throw new GatewayError('invalid_request', 'upload_id: may appear only once.', { param: 'upload_id' })
-    if (upload !== undefined) return reach(uploadName(upload), caller, this.#context)
+    if (upload !== undefined) return uploadName(upload)
     if (operation.path !== '/v1/batches' || operation.method !== 'POST') return null
     const input = memberOf(head, 'input_file_id')
-    if (input) return reach(input.value, caller, this.#context)
+    if (input) return input.value
     if (caller.role === 'admin') return null
     const message = 'input_file_id: is not in the first 64 KiB of the body.'
     throw new GatewayError('invalid_request', message, { param: 'input_file_id' })
@@ -286,12 +301,15 @@ export class PassthroughCall implements Receiver {
     return { headers, body: exchange.taking(this.#pieces(begin)) as never }
   }
 
+  #checked(pieces: AsyncIterable<Buffer> | Iterable<Buffer>) {
+    const { caller } = this.#admitted
+    return caller.role === 'admin' ? pieces : withoutForeign(pieces, this.#hasRequests, caller, this.#context)
+  }
+
   /** Returns the body piece by piece. Refuses a piece that names an object of another key. */
   async *#pieces(begin: Buffer): AsyncGenerator<Buffer> {
-    const { caller } = this.#admitted
-    const pieces = piecesOf(begin, this.#upload)
     try {
-      yield* caller.role === 'admin' ? pieces : withoutForeign(pieces, caller, this.#context)
+      yield* this.#checked(piecesOf(begin, this.#upload))
     } catch (error) {
       if (!this.#upload.hasFailed) this.#refusal = asGatewayError(error)
       throw error

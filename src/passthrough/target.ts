@@ -1,12 +1,12 @@
 // Finds the targets of a request: the targets of the model named in its body, if the gateway has this model,
 // or else the endpoint's provider. Reads only the beginning of the body.
 import type { CallContext } from '../call/context.ts'
+import { nothingThere } from '../call/objects.ts'
 import { type Route, type Target, targetId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ObjectMaker } from '../store/reads.ts'
 import type { Head, Member } from './head.ts'
 import { DoubleMemberError } from './head.ts'
-import { nothingThere } from './objects.ts'
 import type { Operation, Owner } from './operations.ts'
 
 /** Dialects of the providers that have an owner's endpoints. */

@@ -11,9 +11,6 @@ export interface Listed<Item> {
   readonly next_cursor: string | null
 }
 
-/** Fields that contain the id of something that a provider made. */
-export type Made = 'response_id' | 'container_id'
-
 /** Provider and model that answered a call. */
 export interface Maker {
   readonly provider: string
@@ -39,10 +36,11 @@ export interface CallLogReads {
   listText(filter: CallFilter, page: Page, fields?: readonly (keyof CallRecord)[]): string
   /** Returns one record with its attempts; null if this key has no such record. */
   find(id: string, keyName?: string): CallDetail | null
-  /** Returns the provider that made and stores an object; null if this key has no object with that id. */
-  makerOf(made: Made, id: string, keyName: string | null): Maker | null
+  /** Returns the provider that made and stores an answer; null if this key has no answer with that id. */
+  makerOf(responseId: string, keyName: string | null): Maker | null
   /**
    * Returns the calls that made these objects, one for each object on record, regardless of the key that made them.
+   * The call itself may be deleted.
    */
   objectMakers(names: readonly string[]): readonly ObjectMaker[]
 }

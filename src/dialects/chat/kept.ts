@@ -9,6 +9,8 @@ export const kept: readonly KeptKind[] = [
     at: places(
       'messages.*.content.*.file.file_id',
       'messages.*.content.*.image_file.file_id',
+      'messages.*.content.*.image_url.file_id',
+      'messages.*.content.*.input_audio.file_id',
       'messages.*.content.*.file_id',
     ),
     instead: 'its content',

@@ -1,10 +1,11 @@
 // References in Gemini requests to state that Google stores. Names may be in camelCase or snake_case. Format:
 // Gemini API reference, "Caching", "Files", "File search".
 import { type KeptKind, type MemberPath, places } from '../kept.ts'
+import { plainAddress } from '../object-name.ts'
 
-/** Returns the given places, with each member in both spellings. */
+/** Returns the given places of a request or of a request to count, with each member in both spellings. */
 const eitherCase = (...paths: readonly string[]): readonly MemberPath[] =>
-  places(...paths).flatMap((place) =>
+  places(...paths, ...paths.map((path) => `generateContentRequest.${path}`)).flatMap((place) =>
     place.reduce<MemberPath[]>(
       (begun, name) => begun.flatMap((names) => casesOf(name).map((each) => [...names, each])),
       [[]],
@@ -15,9 +16,17 @@ const casesOf = (name: string): string[] => [
   ...new Set([name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
 ]
 
+/** Returns true for a file of Google's Files API, in any spelling. Every account can read any other address. */
+function isGoogles(uri: string): boolean {
+  const plain = plainAddress(uri)
+  const [, host] = /^[a-z][a-z\d+.-]*:[\\/]*(?:[^\\/?#]*@)?([^\\/?#:]*)/i.exec(plain) ?? []
+  return /files[\\/]/i.test(plain) && (host === undefined || /(^|\.)googleapis\.com\.?$/i.test(host))
+}
+
 export const kept: readonly KeptKind[] = [
   {
     what: 'the cached content',
+    onRecord: 'object',
     at: eitherCase('cachedContent'),
     isConversation: true,
     instead: 'all of it',
@@ -30,8 +39,7 @@ export const kept: readonly KeptKind[] = [
       'contents.*.parts.*.functionResponse.parts.*.fileData.fileUri',
       'systemInstruction.parts.*.fileData.fileUri',
     ),
-    // Ids of the Files API. Every account can read any other address.
-    isId: (uri) => /^(https:\/\/[^/]+\.googleapis\.com\/.*)?files\/[^/]+$/i.test(uri),
+    isId: isGoogles,
     instead: 'its content as `inlineData`',
   },
   {

@@ -22,18 +22,22 @@ export const kept: readonly KeptKind[] = [
   {
     what: 'the file',
     onRecord: 'object',
-    at: places(
-      'messages.*.content.*.source.file_id',
-      'messages.*.content.*.source.content.*.source.file_id',
-      'messages.*.content.*.content.*.source.file_id',
-      'messages.*.content.*.file_id',
+    // The first is a block of a message or of the system prompt, the others are inside of a result or a document.
+    at: ['system.*', 'messages.*.content.*'].flatMap((block) =>
+      places(
+        `${block}.source.file_id`,
+        `${block}.source.content.*.source.file_id`,
+        `${block}.content.*.source.file_id`,
+        `${block}.content.*.source.content.*.source.file_id`,
+        `${block}.file_id`,
+      ),
     ),
     instead: 'its content',
   },
   {
     what: 'the container',
     at: places('container', 'container.id'),
-    onRecord: 'container',
+    onRecord: 'object',
     changes: true,
     instead: 'the request without it, for a new container',
   },

@@ -2,6 +2,11 @@
 import { previousResponseNotFound } from '../../core/errors.ts'
 import { type KeptKind, places } from '../kept.ts'
 
+/** Places of tools: in the request, in a namespace, and as added by an item of the input. */
+const TOOLS = ['tools.*', 'tools.*.tools.*', 'input.*.tools.*', 'input.*.tools.*.tools.*']
+const inTools = (...paths: readonly string[]) =>
+  places(...TOOLS.flatMap((at) => paths.map((path) => `${at}.${path}`)))
+
 export const kept: readonly KeptKind[] = [
   {
     what: 'the previous response',
@@ -12,6 +17,7 @@ export const kept: readonly KeptKind[] = [
   },
   {
     what: 'the conversation',
+    onRecord: 'object',
     at: places('conversation', 'conversation.id'),
     isConversation: true,
     changes: true,
@@ -34,31 +40,33 @@ export const kept: readonly KeptKind[] = [
   {
     what: 'the file',
     onRecord: 'object',
-    at: places(
-      'input.*.content.*.file_id',
-      'input.*.output.*.file_id',
-      'input.*.output.file_id',
-      'tools.*.container.file_ids.*',
-      'tools.*.environment.file_ids.*',
-      'tools.*.input_image_mask.file_id',
-    ),
+    at: [
+      ...places(
+        'input.*.content.*.file_id',
+        'input.*.output.*.file_id',
+        'input.*.output.file_id',
+        'input.*.file_id',
+        'prompt.variables.*.file_id',
+      ),
+      ...inTools('container.file_ids.*', 'environment.file_ids.*', 'input_image_mask.file_id'),
+    ],
     instead: 'its content',
   },
   {
     what: 'the vector store',
-    at: places('tools.*.vector_store_ids.*'),
+    at: inTools('vector_store_ids.*'),
     instead: 'what is to be searched',
   },
   {
     what: 'the container',
-    at: places('tools.*.container', 'tools.*.environment.container_id'),
-    onRecord: 'container',
+    at: inTools('container', 'environment.container_id'),
+    onRecord: 'object',
     changes: true,
     instead: '`{"type": "auto"}`, for a new container',
   },
   {
     what: 'the skill',
-    at: places('tools.*.environment.skills.*.skill_id'),
+    at: inTools('environment.skills.*.skill_id'),
     instead: 'what it says',
   },
 ]

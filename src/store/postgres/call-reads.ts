@@ -55,25 +55,21 @@ export function openCallReads(
         : data
       return JSON.stringify({ object: 'list', data: shown, ...rest })
     },
-    async makerOf(made, id, keyName) {
+    async makerOf(responseId, keyName) {
       const [found] = await link.query<Maker>(
         `SELECT resolved_provider AS provider, resolved_model AS model FROM waybill.calls
-           WHERE ${made} = ? AND key_name IS NOT DISTINCT FROM ? ORDER BY id DESC LIMIT 1`,
-        [id, keyName],
+           WHERE response_id = ? AND key_name IS NOT DISTINCT FROM ? ORDER BY id DESC LIMIT 1`,
+        [responseId, keyName],
       )
       return found ?? null
     },
     async objectMakers(names) {
       if (names.length === 0) return []
-      const found = await link.query<ObjectMaker>(
-        `SELECT DISTINCT ON (made.id) made.id, calls.id::text AS call_id, key_name,
-             resolved_provider AS provider, resolved_model AS model
-           FROM waybill.calls, jsonb_array_elements_text(objects::jsonb) AS made (id)
-           WHERE objects IS NOT NULL AND objects::jsonb @> ANY (?::jsonb[]) AND made.id = ANY (?::text[])
-           ORDER BY made.id, calls.id`,
-        [names.map((name) => JSON.stringify(name)), names],
+      return link.query<ObjectMaker>(
+        `SELECT id, call_id::text AS call_id, key_name, provider, model FROM waybill.object_owners
+           WHERE id = ANY (?::text[])`,
+        [names],
       )
-      return found
     },
     async find(id, keyName) {
       if (!IS_ID.test(id)) return null

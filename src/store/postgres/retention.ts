@@ -5,6 +5,8 @@ import type { Link } from './link.ts'
 import { LOCK, lowestId, partitionOf } from './schema.ts'
 
 const DAY = 86_400_000
+/** Maximum number of objects with an owner on record; the oldest are dropped. */
+const MAX_OWNED = 1_000_000
 
 /** Returns the dropped partitions. `now`: ms since the epoch; `days`: number of days to retain. */
 export async function dropOldDays(link: Link, now: number, days: number): Promise<string[]> {
@@ -22,6 +24,8 @@ export async function dropOldDays(link: Link, now: number, days: number): Promis
      ${names.map(({ name }) => `DROP TABLE IF EXISTS waybill.${name};`).join('\n')}
      DELETE FROM waybill.usage_hours WHERE hour < ${hour};
      DELETE FROM waybill.latency_hours WHERE hour < ${hour};
+     DELETE FROM waybill.object_owners WHERE call_id <=
+       (SELECT call_id FROM waybill.object_owners ORDER BY call_id DESC OFFSET ${MAX_OWNED} LIMIT 1);
      DELETE FROM waybill.cooldowns WHERE until < now() - interval '1 hour';
      DELETE FROM waybill.conversations WHERE until < now();
      DELETE FROM waybill.rates WHERE expire < extract(epoch FROM now() - interval '1 hour') * 1000;`,

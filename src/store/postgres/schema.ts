@@ -201,6 +201,46 @@ const STEPS: readonly string[] = [
     PRIMARY KEY (call_id, kind)
   );
   `,
+
+  // 9: who owns an object at a provider, until the object is deleted. A trigger writes it, so that the calls of an older
+  // release count, too. In fresh tables, `calls` has no columns yet. Rules as in the journal, step 25.
+  `
+  CREATE TABLE IF NOT EXISTS object_owners (
+    id text PRIMARY KEY,
+    call_id uuid NOT NULL,
+    key_name text,
+    provider text NOT NULL,
+    model text NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS object_owners_call ON object_owners (call_id);
+  CREATE OR REPLACE FUNCTION own_objects() RETURNS trigger LANGUAGE plpgsql AS $own$ BEGIN
+    IF NEW.objects IS NOT NULL OR NEW.container_id IS NOT NULL THEN
+      INSERT INTO waybill.object_owners AS o (id, call_id, key_name, provider, model)
+        SELECT made, NEW.id, NEW.key_name, NEW.resolved_provider, NEW.resolved_model FROM (
+            SELECT jsonb_array_elements_text(coalesce(NEW.objects, '[]')::jsonb) UNION SELECT NEW.container_id
+          ) AS each_made (made) WHERE made IS NOT NULL
+        ON CONFLICT (id) DO UPDATE SET call_id = excluded.call_id, key_name = excluded.key_name,
+          provider = excluded.provider, model = excluded.model
+          WHERE excluded.id LIKE 'files/%' AND excluded.call_id > o.call_id;
+    END IF;
+    IF NEW.method = 'DELETE' AND NEW.object_id IS NOT NULL AND NEW.state = 'completed' THEN
+      DELETE FROM waybill.object_owners
+        WHERE id IN (NEW.object_id, 'files/' || NEW.object_id) AND provider = NEW.resolved_provider;
+    END IF;
+    RETURN NULL;
+  END $own$;
+  DROP TRIGGER IF EXISTS own_objects ON calls;
+  CREATE TRIGGER own_objects AFTER INSERT OR UPDATE ON calls FOR EACH ROW EXECUTE FUNCTION own_objects();
+  IF EXISTS (SELECT 1 FROM information_schema.columns
+      WHERE table_schema = 'waybill' AND table_name = 'calls' AND column_name = 'objects') THEN
+    INSERT INTO object_owners (id, call_id, key_name, provider, model)
+      SELECT DISTINCT ON (made.id) made.id, calls.id, key_name, resolved_provider, resolved_model
+        FROM calls, LATERAL (
+          SELECT jsonb_array_elements_text(coalesce(objects, '[]')::jsonb) UNION SELECT container_id
+        ) AS made (id) WHERE made.id IS NOT NULL ORDER BY made.id, calls.id
+      ON CONFLICT (id) DO NOTHING;
+  END IF;
+  `,
 ]
 
 /** Indexes are created with the columns, on the empty parent or on each partition in turn. */

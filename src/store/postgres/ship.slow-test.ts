@@ -253,6 +253,29 @@ const OLD_SUMS = ['calls', 'failed', 'fell_back'].concat(
     .flatMap((name) => [name, `${name}_known`]),
 )
 
+test("an object's owner outlives its call in the shared log, until the object is deleted (PASS-03)", {
+  skip: NO_POSTGRES,
+}, async () => {
+  const [first, second, gone] = [0, 1, 2].map((n) => idOf(Date.now() + n))
+  const made = (id: string, key_name: string, more: object) => row({ id, key_name, ...more })
+  const owners = async () => {
+    const makers = await openCallReads(link).objectMakers(['file-1', 'files/a', 'container_1'])
+    return Object.fromEntries(makers.map(({ id, key_name }) => [id, key_name]))
+  }
+  const objects = '["file-1","files/a"]'
+  const sender = { instance: 'one', start: 3 }
+  await ship(link, sender, batch(1, made(first!, 'alice', { objects, container_id: 'container_1' })))
+  await ship(link, sender, batch(2, made(second!, 'bob', { objects, container_id: 'container_1' })))
+  assert.deepEqual(await owners(), { 'file-1': 'alice', 'files/a': 'bob', container_1: 'alice' })
+  await link.script('DROP TABLE waybill.object_owners; UPDATE waybill.schema SET version = 8')
+  await createTables(link)
+  await link.query('DELETE FROM waybill.calls WHERE id = ANY(?::uuid[])', [[first, second]])
+  assert.deepEqual(await owners(), { 'file-1': 'alice', 'files/a': 'alice', container_1: 'alice' })
+  const deletion = { method: 'DELETE', object_id: 'file-1', state: 'completed' }
+  await ship(link, sender, batch(3, made(gone!, 'alice', deletion)))
+  assert.deepEqual(await owners(), { 'files/a': 'alice', container_1: 'alice' })
+})
+
 test('a string that PostgreSQL cannot store does not prevent other rows from reaching the shared log', {
   skip: NO_POSTGRES,
 }, async () => {

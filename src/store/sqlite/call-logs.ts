@@ -2,7 +2,7 @@
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../core/call.ts'
 import { ATTEMPT_FIELDS, type AttemptRecord, CALL_FIELDS, type CallRecord } from '../../core/record.ts'
-import type { CallLogReads, Made, Maker, ObjectMaker } from '../reads.ts'
+import type { CallLogReads, Maker, ObjectMaker } from '../reads.ts'
 import { type Row, readerOf } from '../sql/columns.ts'
 import { conditions } from '../sql/conditions.ts'
 import { AFTER_ALL, ALL_HOURS, openHourIndex } from './hour-index.ts'
@@ -16,18 +16,12 @@ export function openCallLogs(db: Database): CallLogReads {
   const attemptsOf = db.prepare<[string], Row>('SELECT * FROM call_attempts WHERE call_id = ? ORDER BY n')
   const byId = db.prepare<[string], Row>(`${SELECT} WHERE call_logs.id = ?`)
 
-  const makerBy = (made: Made) =>
-    db.prepare<[string, string | null], Maker>(
-      `SELECT resolved_provider AS provider, resolved_model AS model FROM call_logs
-         WHERE ${made} = ? AND key_name IS ? ORDER BY id DESC LIMIT 1`,
-    )
-  const makers = { response_id: makerBy('response_id'), container_id: makerBy('container_id') }
-
-  // The earliest call counts, so that a later call cannot take over an object by naming it.
+  const maker = db.prepare<[string, string | null], Maker>(
+    `SELECT resolved_provider AS provider, resolved_model AS model FROM call_logs
+       WHERE response_id = ? AND key_name IS ? ORDER BY id DESC LIMIT 1`,
+  )
   const makersOf = db.prepare<[string], ObjectMaker>(
-    `SELECT made_objects.id, min(call_id) AS call_id, key_name, resolved_provider AS provider,
-         resolved_model AS model FROM made_objects JOIN call_logs ON call_logs.id = call_id
-       WHERE made_objects.id IN (SELECT value FROM json_each(?)) GROUP BY made_objects.id`,
+    `SELECT id, call_id, key_name, provider, model FROM object_owners WHERE id IN (SELECT value FROM json_each(?))`,
   )
 
   const bytesOf = db.prepare<[string], number>('SELECT bytes FROM artifacts WHERE call_id = ?').pluck()
@@ -70,7 +64,7 @@ export function openCallLogs(db: Database): CallLogReads {
       const artifact = { available: bytes !== undefined, bytes: bytes ?? 0 }
       return { ...toRecord(row), attempt_log: attemptsOf.all(id).map(toAttempt), artifact }
     },
-    makerOf: (made, id, keyName) => makers[made].get(id, keyName) ?? null,
+    makerOf: (responseId, keyName) => maker.get(responseId, keyName) ?? null,
     objectMakers: (names) => (names.length === 0 ? [] : makersOf.all(JSON.stringify(names))),
   }
   return reads

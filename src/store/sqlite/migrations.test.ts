@@ -125,6 +125,34 @@ const PRICED = `
 models: { alpha/model-a: { price: { input: 1, output: 10 } } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }`
 
+test('the owners of objects are taken over from the calls, the earliest first, and outlive them (PASS-03)', (t) => {
+  const db = new Database(databaseFile(temporaryDirectory(t)))
+  t.after(() => db.close())
+  migrate(db, 1)
+  db.exec(`INSERT INTO prices VALUES (1, '{}')`)
+  const insert = db.prepare(FIRST)
+  const ids = [1, 2].map((n) => idOf(Date.now() + n * 1_000))
+  for (const [n, id] of ids.entries())
+    insert.run({
+      ...{ id, at: n, end: n + 1, state: 'completed', session: null, key: `key-${n}` },
+      ...{ latency: 1, input: 1, cost: 1, price: 1 },
+    })
+  migrate(db, 24)
+  const make = db.prepare('UPDATE call_logs SET objects = ?, container_id = ? WHERE id = ?')
+  make.run('["file-1","batch_1"]', 'container_1', ids[0])
+  make.run('["file-1","file-2"]', 'container_1', ids[1])
+  migrate(db)
+  const owners = () =>
+    Object.fromEntries(db.prepare('SELECT id, key_name FROM object_owners ORDER BY id').raw().all() as [])
+  const expected = { batch_1: 'key-0', container_1: 'key-0', 'file-1': 'key-0', 'file-2': 'key-1' }
+  assert.deepEqual(owners(), expected)
+  make.run('["file-1","files/a"]', 'container_1', ids[0])
+  make.run('["file-1","files/a"]', 'container_2', ids[1])
+  make.run('["files/a"]', null, ids[0])
+  db.exec('DELETE FROM call_attempts; DELETE FROM call_logs')
+  assert.deepEqual(owners(), { ...expected, container_2: 'key-1', 'files/a': 'key-1' })
+})
+
 test('an interrupted migration leaves the database unchanged', (t) => {
   const db = new Database(databaseFile(temporaryDirectory(t)))
   t.after(() => db.close())

@@ -328,6 +328,47 @@ export const STEPS: readonly string[] = [
   `
   ALTER TABLE call_logs ADD COLUMN plan_limits TEXT;
   `,
+
+  // 25: who owns an object at a provider, until the object is deleted; its call may be deleted before. A later call
+  // cannot take an object over by naming it. Only Google's clients choose names, so only there a name may return.
+  `
+  CREATE TABLE object_owners (
+    n INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    call_id TEXT NOT NULL,
+    key_name TEXT,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO object_owners (id, call_id, key_name, provider, model)
+    SELECT made.id, min(call_id), key_name, resolved_provider, resolved_model FROM (
+        SELECT id, call_id FROM made_objects
+        UNION ALL SELECT container_id, id FROM call_logs WHERE container_id IS NOT NULL
+      ) AS made JOIN call_logs ON call_logs.id = call_id GROUP BY made.id ORDER BY min(call_id);
+  DROP TRIGGER objects_made;
+  DROP TRIGGER objects_forgotten;
+  DROP TABLE made_objects;
+  DROP INDEX call_logs_container_id;
+  CREATE TRIGGER objects_owned AFTER UPDATE OF objects ON call_logs WHEN NEW.objects IS NOT NULL BEGIN
+    INSERT INTO object_owners (id, call_id, key_name, provider, model)
+      SELECT value, NEW.id, NEW.key_name, NEW.resolved_provider, NEW.resolved_model FROM json_each(NEW.objects) WHERE true
+      ON CONFLICT (id) DO UPDATE SET call_id = excluded.call_id, key_name = excluded.key_name,
+        provider = excluded.provider, model = excluded.model
+        WHERE excluded.id LIKE 'files/%' AND excluded.call_id > object_owners.call_id;
+    DELETE FROM object_owners WHERE n <= (SELECT max(n) FROM object_owners) - 250000;
+  END;
+  CREATE TRIGGER container_owned AFTER UPDATE OF container_id ON call_logs WHEN NEW.container_id IS NOT NULL BEGIN
+    INSERT INTO object_owners (id, call_id, key_name, provider, model)
+      VALUES (NEW.container_id, NEW.id, NEW.key_name, NEW.resolved_provider, NEW.resolved_model)
+      ON CONFLICT (id) DO NOTHING;
+    DELETE FROM object_owners WHERE n <= (SELECT max(n) FROM object_owners) - 250000;
+  END;
+  CREATE TRIGGER object_deleted AFTER UPDATE OF completed_at ON call_logs
+    WHEN NEW.method = 'DELETE' AND NEW.object_id IS NOT NULL AND NEW.state = 'completed' BEGIN
+    DELETE FROM object_owners
+      WHERE id IN (NEW.object_id, 'files/' || NEW.object_id) AND provider = NEW.resolved_provider;
+  END;
+  `,
 ]
 
 /** The newest schema. */
