@@ -4,7 +4,7 @@
 // record. Administrators can reach all.
 import type { Config } from '../config/load.ts'
 import { GatewayError } from '../core/errors.ts'
-import { objectName, plainText } from '../dialects/object-name.ts'
+import { objectName, withoutEscapes } from '../dialects/object-name.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import type { Caller } from '../http/caller.ts'
 import { repeatedMember } from '../json/repeated.ts'
@@ -111,6 +111,13 @@ const IS_OBJECT =
 const IS_CONTAINER = /^(?:container_|cntr_|conv_)[\w-]+$/
 /** Maximum length of a name with escapes, in characters. The end of a piece of this length is read again. */
 const MAX_NAME_CHARACTERS = 4_000
+/** A text without this has no name and no member. */
+const MAY_NAME = new RegExp(
+  ['file', 'batch_', 'container_', 'cntr_', 'conv_', ...OBJECT_MEMBERS, ...ANSWER_MEMBERS].join('|'),
+  'i',
+)
+/** White space that would part a member from its value in the next piece. */
+const LONG_SPACE = /[ \t\r\n]{100,}/g
 /** Letters of a text in UTF-16 or UTF-32. */
 const WIDE = /[a-z]\0+[a-z]\0+[a-z]\0/i
 
@@ -127,19 +134,29 @@ export async function* withoutForeign(
 ): AsyncGenerator<Buffer> {
   let before = ''
   for await (const piece of pieces) {
-    const raw = before + piece.toString('latin1')
+    const raw = (before + piece.toString('latin1')).replace(LONG_SPACE, ' ')
     before = raw.slice(-MAX_NAME_CHARACTERS)
-    const text = plainText(WIDE.test(raw) ? raw.replaceAll('\0', '') : raw)
-    const fields = [...text.matchAll(FIELDS)].map(([, value]) => objectName(value!))
-    const members = valuesOf(OBJECTS, text).map(objectName)
-    const ids = valuesOf(IDS, text).filter((id) => IS_CONTAINER.test(id))
-    const named = isRequest ? [...members.filter((name) => IS_OBJECT.test(name)), ...ids] : []
-    const mentioned = [...members, ...(text.match(WORDS) ?? [])]
-    if (fields.length + mentioned.length + ids.length > 0)
-      await reach([...fields, ...named], mentioned, caller, context)
-    if (isRequest)
-      for (const id of new Set(valuesOf(ANSWERS, text)))
-        if (!(await context.store.calls.makerOf(id, caller.name))) throw nothingThere(id)
+    const text = withoutEscapes(WIDE.test(raw) ? raw.replaceAll('\0', '') : raw)
+    if (MAY_NAME.test(text)) await refuseForeign(text, isRequest, caller, context)
     yield piece
   }
+}
+
+async function refuseForeign(
+  text: string,
+  isRequest: boolean,
+  caller: Caller,
+  context: Records,
+): Promise<void> {
+  const members = valuesOf(OBJECTS, text).map(objectName)
+  const named = [...text.matchAll(FIELDS)].map(([, value]) => objectName(value!))
+  if (isRequest)
+    named.push(
+      ...members.filter((name) => IS_OBJECT.test(name)),
+      ...valuesOf(IDS, text).filter((id) => IS_CONTAINER.test(id)),
+    )
+  await reach(named, [...members, ...(text.match(WORDS) ?? [])], caller, context)
+  if (isRequest)
+    for (const id of new Set(valuesOf(ANSWERS, text)))
+      if (!(await context.store.calls.makerOf(id, caller.name))) throw nothingThere(id)
 }
