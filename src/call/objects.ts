@@ -114,12 +114,11 @@ const MAX_NAME_CHARACTERS = 4_000
 /** A text without this has no name and no member. */
 const MAY_NAME = new RegExp(
   ['file', 'batch_', 'container_', 'cntr_', 'conv_', ...OBJECT_MEMBERS, ...ANSWER_MEMBERS].join('|'),
-  'i',
 )
 /** White space that would part a member from its value in the next piece. */
 const LONG_SPACE = /[ \t\r\n]{100,}/g
 /** Letters of a text in UTF-16 or UTF-32. */
-const WIDE = /[a-z]\0+[a-z]\0+[a-z]\0/i
+const WIDE = /\0[A-Za-z]\0+[A-Za-z]\0/
 
 /**
  * Passes on a relayed body. Rejects with `not_found` before sending a piece that names another key's object in any
@@ -134,7 +133,8 @@ export async function* withoutForeign(
 ): AsyncGenerator<Buffer> {
   let before = ''
   for await (const piece of pieces) {
-    const raw = (before + piece.toString('latin1')).replace(LONG_SPACE, ' ')
+    const arrived = before + piece.toString('latin1')
+    const raw = isRequest ? arrived.replace(LONG_SPACE, ' ') : arrived
     before = raw.slice(-MAX_NAME_CHARACTERS)
     const text = withoutEscapes(WIDE.test(raw) ? raw.replaceAll('\0', '') : raw)
     if (MAY_NAME.test(text)) await refuseForeign(text, isRequest, caller, context)

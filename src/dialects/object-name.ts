@@ -13,7 +13,9 @@ const characterOf = (code: string): string => String.fromCharCode(Number.parseIn
 
 /** Returns JSON text with the characters of names written without escapes. */
 export const withoutEscapes = (text: string): string =>
-  text.replace(ESCAPED, (_, code?: string) => (code ? characterOf(code) : '/'))
+  text.includes('\\u00') || text.includes('\\/')
+    ? text.replace(ESCAPED, (_, code?: string) => (code ? characterOf(code) : '/'))
+    : text
 
 /** Returns an id or an address as its readers see it, who ignore encodings, line ends, and spaces around it. */
 export function plainAddress(written: string): string {
