@@ -22,7 +22,7 @@ export async function credentialFor(
 /** Maximum bytes of a stored answer. */
 const MAX_ANSWER_BYTES = 32 * 2 ** 20
 
-/** Returns the provider's response. Rejects if it is not JSON. */
+/** Returns the provider's response. Rejects if it is not JSON, or when `signal` aborts. */
 export async function askForKept(
   { path, headers, body: sent }: ProviderRequest,
   method: string,
@@ -48,6 +48,11 @@ export async function askForKept(
     if (statusCode === 401 || statusCode === 403) throw new Error(`status ${statusCode}`)
     return { status: statusCode, text }
   } catch {
+    if (signal.aborted && (signal.reason as Error).name === 'TimeoutError')
+      throw new GatewayError(
+        'upstream_timeout',
+        'The provider that keeps this response did not answer in time.',
+      )
     const message = 'The provider that keeps this response gave no usable answer. Try again.'
     throw new GatewayError('upstream_unreachable', message)
   }

@@ -104,6 +104,8 @@ export class PassthroughCall implements Receiver {
   #pages = 0
   /** True if the body is a request, or may be the requests of a batch. */
   #hasRequests = false
+  /** Time by which the last page of a list must have arrived, ms of the `performance` clock. */
+  #answerBy: number | null = null
   /** True if the answer has the results of a batch that is on record as open. */
   #hasResults = false
   /** Reader for the passing results of a batch. */
@@ -117,7 +119,7 @@ export class PassthroughCall implements Receiver {
     this.#admitted = admitted
     this.#response = response
     this.#context = maskingOwn(context, admitted.caller.credential)
-    this.#upload = new Upload(admitted.request)
+    this.#upload = new Upload(admitted.request, context.config.resilience.idle)
   }
 
   /** Never rejects. */
@@ -251,7 +253,10 @@ export class PassthroughCall implements Receiver {
       const plain = { path: this.#pathAt(provider.basePath), headers, body: '' }
       const request = (await this.#credential.complete?.(plain)) ?? plain
       const { idle, answer } = this.#context.config.resilience
-      this.#exchange = new PassthroughExchange(this, { idle, answer })
+      this.#answerBy ??= performance.now() + answer
+      // All pages of a list are one answer.
+      const left = this.#pages === 0 ? answer : Math.max(this.#answerBy - performance.now(), 0)
+      this.#exchange = new PassthroughExchange(this, { idle, answer: left })
       if (this.#isGone) return this.#exchange.abort()
       provider.dispatcher.dispatch(
         {
@@ -291,10 +296,7 @@ export class PassthroughCall implements Receiver {
     const isJson = place !== null && this.#head[place.start] === 0x22
     const change = place && { ...place, bytes: Buffer.from(isJson ? JSON.stringify(model) : model) }
     const begin = spliced(this.#head, change)
-    if (this.#upload.isWhole) {
-      exchange.sent()
-      return { headers, body: begin }
-    }
+    if (this.#upload.isWhole) return { headers, body: begin }
     const { 'content-length': length } = this.#admitted.request.headers
     if (length !== undefined)
       headers.push('content-length', String(Number(length) + begin.length - this.#head.length))
@@ -311,25 +313,25 @@ export class PassthroughCall implements Receiver {
     try {
       yield* this.#checked(piecesOf(begin, this.#upload))
     } catch (error) {
-      if (!this.#upload.hasFailed) this.#refusal = asGatewayError(error)
+      if (!this.#upload.isGone) this.#refusal = asGatewayError(error)
       throw error
     }
   }
 
   // The answer, as it arrives.
 
-  started(status: number, headers: IncomingHttpHeaders): void {
+  started(status: number, headers: IncomingHttpHeaders): boolean {
     this.#answered = { status, headers }
     this.#credential?.settled?.({ status, headers, code: null, message: null, retryAfterMs: null })
     if (status >= 300 && status !== 304) {
       this.#error = []
-      return
+      return true
     }
     this.#ttftMs = this.#elapsed()
     if (isHeld(this.#operation)) {
       this.#held = []
       this.#heldBytes = 0
-      return
+      return true
     }
     this.#reader = new AnswerReader(headers['content-type'])
     if (this.#maker && status === 200 && this.#hasResults)
@@ -337,6 +339,7 @@ export class PassthroughCall implements Receiver {
     this.#response.writeHead(status, { ...this.#headersFrom(headers), 'cache-control': 'no-store' })
     const started = this.#context.store.write({ kind: 'streaming', id: this.#call.id, ttftMs: this.#ttftMs })
     detached(started, this.broken)
+    return false
   }
 
   piece(bytes: Buffer): boolean {
@@ -430,7 +433,7 @@ export class PassthroughCall implements Receiver {
   failed(broken: Broken): void {
     const { outcome, code, message } = this.#refusal
       ? { ...broken, outcome: 'failed' as const, code: this.#refusal.code }
-      : this.#isGone || this.#upload.hasFailed
+      : this.#isGone || this.#upload.isGone
         ? { ...ABORTED, outcome: broken.outcome === 'not_sent' ? broken.outcome : ABORTED.outcome }
         : broken
     const attempt: AttemptEnd = {
@@ -554,7 +557,7 @@ export class PassthroughCall implements Receiver {
     const wasSent = attempt.outcome !== 'not_sent'
     const closed = store.write({
       ...{ kind: 'close', id: this.#call.id, at, target, fallbacks: this.#index },
-      requestsSent: wasSent ? 1 + this.#pages : 0,
+      requestsSent: wasSent ? 1 + this.#pages : this.#pages,
       ended: {
         ...{ ...attempt, errorCode: maskedCode(attempt.errorCode, mask), n: this.#n, target },
         ...{ credential: this.#credential?.name ?? null, transport: wasSent ? 'http' : null },

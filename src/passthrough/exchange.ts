@@ -7,8 +7,10 @@ import type { ErrorCode } from '../core/errors.ts'
 import { after, stray } from '../shared/boundary.ts'
 
 export interface Receiver {
-  /** Called once, unless the exchange fails first. */
-  started(status: number, headers: IncomingHttpHeaders): void
+  /**
+   * Called once, unless the exchange fails first. Returns true if the answer is read to its end before it is sent.
+   */
+  started(status: number, headers: IncomingHttpHeaders): boolean
   /** Returns false for a pause, which `resume` ends. */
   piece(bytes: Buffer): boolean
   /** Called when the answer is complete. */
@@ -27,7 +29,7 @@ export interface Broken {
 }
 
 export interface Waits {
-  /** Maximum time from the end of the request to the answer, ms. */
+  /** Maximum time from the end of the request to the answer, ms; to its end if it is read before it is sent. */
   readonly answer: number
   /** Maximum time between two pieces of the request or the answer, ms. */
   readonly idle: number
@@ -45,11 +47,16 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
   #timer: NodeJS.Timeout | undefined
   #stopped: Error | null = null
   #hasStarted = false
+  #isPaused = false
   #isOver = false
+  /** Time by which an answer that is read before it is sent must be complete, ms of the `performance` clock. */
+  #until = Number.POSITIVE_INFINITY
 
+  /** Limits the provider's time from now on. */
   constructor(receiver: Receiver, waits: Waits) {
     this.#receiver = receiver
     this.#waits = waits
+    this.#wait(waits.answer)
   }
 
   /** Stops the exchange, because the client has disconnected. */
@@ -58,6 +65,7 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
   }
 
   resume(): void {
+    this.#isPaused = false
     this.#wait(this.#waits.idle)
     this.#controller?.resume()
   }
@@ -67,13 +75,9 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
     for await (const piece of pieces) {
       this.#wait(this.#waits.idle)
       yield piece
-      clearTimeout(this.#timer) // the client's time for the next piece is not limited here
+      // The client's time for the next piece is limited where the piece is read.
+      if (!this.#hasStarted) clearTimeout(this.#timer)
     }
-    this.sent()
-  }
-
-  /** Starts waiting for the answer after the end of the request. */
-  sent(): void {
     if (!this.#hasStarted) this.#wait(this.#waits.answer)
   }
 
@@ -85,13 +89,14 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
   onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return
     this.#hasStarted = true
+    if (this.#receiver.started(status, headers)) this.#until = performance.now() + this.#waits.answer
     this.#wait(this.#waits.idle)
-    this.#receiver.started(status, headers)
   }
 
   onResponseData(controller: Controller, piece: Buffer): void {
     if (this.#receiver.piece(piece)) this.#wait(this.#waits.idle)
     else {
+      this.#isPaused = true
       clearTimeout(this.#timer)
       controller.pause()
     }
@@ -137,7 +142,9 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
 
   #wait(ms: number): void {
     clearTimeout(this.#timer)
-    if (!this.#isOver) this.#timer = after(ms, () => this.#stop(TIMED_OUT), stray)
+    if (this.#isOver || this.#isPaused) return
+    const left = Math.min(ms, this.#until - performance.now())
+    this.#timer = after(left, () => this.#stop(TIMED_OUT), stray)
   }
 
   #stop(reason: Error): void {

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
 import { countPiece } from '../http/collect-pieces.ts'
 import { areTiny } from '../http/pieces.ts'
-import { on } from '../shared/boundary.ts'
+import { after, on } from '../shared/boundary.ts'
 import { MAX_HEAD_BYTES } from './head.ts'
 
 /**
@@ -12,6 +12,10 @@ import { MAX_HEAD_BYTES } from './head.ts'
  * sending.
  */
 const MAX_DISCARDED_BYTES = 64 * 2 ** 20
+
+const GONE = new GatewayError('client_closed', 'The client disconnected.')
+const SILENT =
+  'The client sent no part of its body within resilience.idle; send the body without long pauses.'
 
 /** Text in place of the bytes from `start` to `end` of the beginning. */
 export interface Splice {
@@ -22,6 +26,7 @@ export interface Splice {
 
 export class Upload {
   readonly #request: IncomingMessage
+  readonly #idle: number
   #queue: Buffer[] = []
   #size = 0
   #pieces = 0
@@ -32,9 +37,11 @@ export class Upload {
   /** Bytes received from the client. */
   received = 0
 
-  constructor(request: IncomingMessage) {
+  /** `idle`: maximum time for which the client may send nothing while a piece is awaited, ms. */
+  constructor(request: IncomingMessage, idle: number) {
     this.#request = request
-    const fail = () => this.#fail()
+    this.#idle = idle
+    const fail = () => this.#fail(GONE)
     const listeners = {
       data: (piece: Buffer) => this.#take(piece),
       end: () => {
@@ -55,13 +62,13 @@ export class Upload {
   }
 
   /** True if the client disconnected before the end. */
-  get hasFailed(): boolean {
-    return this.#failure !== null
+  get isGone(): boolean {
+    return this.#failure === GONE
   }
 
   /**
    * Returns the beginning of the body: all of it, or at least `MAX_HEAD_BYTES`. Rejects if the client
-   * disconnects.
+   * disconnects or sends nothing.
    */
   async head(): Promise<Buffer> {
     while (!this.#ended && this.#size < MAX_HEAD_BYTES) await this.#more()
@@ -71,7 +78,7 @@ export class Upload {
     return head
   }
 
-  /** Returns the rest of the body. Throws if the client disconnects. */
+  /** Returns the rest of the body. Throws if the client disconnects or sends nothing. */
   async *rest(): AsyncGenerator<Buffer> {
     for (;;) {
       const piece = this.#queue.shift()
@@ -91,14 +98,17 @@ export class Upload {
     this.#request.resume()
   }
 
-  /** Waits for a piece or the end. Throws if the client disconnects. */
+  /** Waits for a piece or the end. Throws if the client disconnects or sends nothing. */
   async #more(): Promise<void> {
     if (this.#failure) throw this.#failure
     const woken = new Promise<void>((wake) => {
       this.#wake = wake
     })
     this.#request.resume()
+    const late = () => this.#fail(new GatewayError('request_timeout', SILENT))
+    const timer = after(this.#idle, late, late)
     await woken
+    clearTimeout(timer)
     if (this.#failure) throw this.#failure
   }
 
@@ -120,8 +130,8 @@ export class Upload {
     this.#wake()
   }
 
-  #fail(): void {
-    this.#failure ??= new GatewayError('client_closed', 'The client disconnected.')
+  #fail(failure: GatewayError): void {
+    this.#failure ??= failure
     this.#wake()
   }
 }

@@ -346,8 +346,7 @@ class Walk {
 
   /** Retries the same target if nothing was sent to it; otherwise tries the next one. */
   #moveOn(last: Failure): void {
-    if (last.outcome === 'not_sent' && !WITHOUT_CREDENTIAL.includes(last.code) && this.#retries > 0)
-      this.#retries--
+    if (last.outcome === 'not_sent' && !NOT_AGAIN.includes(last.code) && this.#retries > 0) this.#retries--
     else {
       this.#index++
       this.#retries = this.#options.retries
@@ -441,8 +440,8 @@ class Walk {
 const writtenOut = ({ continues, ...request }: ClientRequest): ClientRequest =>
   continues ? { ...request, text: continues.text } : request
 
-/** Error codes of attempts that found no credential. */
-const WITHOUT_CREDENTIAL = ['upstream_refused', 'rate_limited']
+/** Error codes of attempts that found no credential, or whose time was over before there was a connection. */
+const NOT_AGAIN = ['upstream_refused', 'rate_limited', 'upstream_timeout']
 
 /** Default for attempts without named credentials. */
 const NONE: Set<string> = new Set()

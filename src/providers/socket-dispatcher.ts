@@ -38,8 +38,11 @@ const MAX_AGE_MS = 55 * 60_000
 /** Time for which requests use HTTP after a refused handshake, ms. */
 const REFUSED_MS = 5 * 60_000
 
+/** Status of a handshake that is not completed in time. */
+const UNANSWERED = 408
+
 /** Statuses of a handshake that mean that this address has no socket. */
-const NO_SOCKET = [404, 405, 426, 501]
+const NO_SOCKET = [404, 405, 426, 501, UNANSWERED]
 
 /** Headers of a single request. The headers become part of the message, or belong only to HTTP. */
 const PER_REQUEST =
@@ -146,7 +149,6 @@ async function connect(
   const { promise, resolve } = Promise.withResolvers<Opened | number>()
   const socket = new WebSocket(`${origin.replace(/^http/, 'ws')}${options.path}`, {
     headers: Object.fromEntries(handshake),
-    handshakeTimeout: connectMs,
     ...trustedWith(ca),
     perMessageDeflate: false,
     followRedirects: false,
@@ -170,7 +172,13 @@ async function connect(
     socket.terminate()
   }
   on(socket, listeners, fault)
-  return promise
+  // The library's own limit begins again with each byte.
+  const late = () => {
+    resolve(UNANSWERED)
+    socket.terminate()
+  }
+  const timer = after(connectMs, late, fault)
+  return promise.finally(() => clearTimeout(timer))
 }
 
 /** Maximum bytes of one event. */
