@@ -1,5 +1,6 @@
-// KEEP-02: The client's gateway key never reaches the provider. The provider's key never reaches the client, even if
-// a provider echoes it in an error or in an answer.
+// KEEP-02: The client's gateway key never reaches the provider. The provider's key never reaches the client, even
+// if a provider echoes it in an error or in an answer. (Waybill: in relayed calls, in errors, in headers and
+// wherever the body is read; see PASS-02.)
 
 import { ref } from '../dialects/lookup.ts'
 import { secretsIn } from '../evidence/secrets.ts'

@@ -1,6 +1,8 @@
 // PASS-02: Relayed requests and answers arrive unchanged. The content of a file arrives byte for byte, and JSON
 // arrives with the same values. (Waybill: every byte is unchanged, except the name of a model that the gateway
-// knows, and memory is bounded.)
+// knows, lists and addresses of PASS-03, and, as in KEEP-02, a provider's key in an answer that is read before it
+// is sent: JSON about files and batches, and other JSON of at most 64 KiB. Files, sounds, streams and longer
+// answers pass through unread, also with a key in them. Memory is bounded.)
 
 import { isRefused, refs } from '../dialects/lookup.ts'
 import {

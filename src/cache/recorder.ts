@@ -2,6 +2,7 @@
 // order.
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../core/call.ts'
 import type { Loss } from '../core/losses.ts'
+import { BytePieces } from '../shared/byte-pieces.ts'
 
 /** Bytes left for all collected streams together. */
 export interface Room {
@@ -12,7 +13,7 @@ export class Recorder {
   readonly #max: number
   readonly #room: Room
   #size = 0
-  #runs: { events: Buffer[]; usageOnly: boolean }[] = []
+  #runs: { events: BytePieces; usageOnly: boolean }[] = []
   #finished = false
   #spoilt = false
 
@@ -30,14 +31,18 @@ export class Recorder {
     this.#room.left -= bytes.length
     this.#finished ||= finished
     if (unusual || error !== null || this.#size > this.#max || this.#room.left < 0) this.close()
-    else if (this.#runs.at(-1)?.usageOnly === usageOnly) this.#runs.at(-1)!.events.push(bytes)
-    else this.#runs.push({ events: [bytes], usageOnly })
+    else if (this.#runs.at(-1)?.usageOnly === usageOnly) this.#runs.at(-1)!.events.add(bytes)
+    else {
+      const events = new BytePieces()
+      events.add(bytes)
+      this.#runs.push({ events, usageOnly })
+    }
   }
 
   /** Returns the stream in a few parts, copied from the network buffers; null if it cannot be replayed. */
   parts(): CachedAnswer['parts'] | null {
     if (this.#spoilt || !this.#finished) return null
-    return this.#runs.map(({ events, usageOnly }) => ({ bytes: Buffer.concat(events), usageOnly }))
+    return this.#runs.map(({ events, usageOnly }) => ({ bytes: events.copied(), usageOnly }))
   }
 
   /** Releases the collected bytes. */

@@ -5,6 +5,7 @@ import { type Credential, CredentialError } from '../credentials/credentials.ts'
 import type { ProviderRequest } from '../dialects/dialect.ts'
 import type { Provider } from '../providers/send.ts'
 import { request as askOne } from '../providers/undici.ts'
+import { BytePieces } from '../shared/byte-pieces.ts'
 
 /** Returns the credential for reading from a provider. Throws the gateway's error if there is none. */
 export async function credentialFor(
@@ -35,14 +36,12 @@ export async function askForKept(
       ...(sent !== '' && { body: sent }),
       signal,
     })
-    const chunks: Buffer[] = []
-    let size = 0
+    const chunks = new BytePieces()
     for await (const chunk of body) {
-      size += chunk.length
-      if (size > MAX_ANSWER_BYTES) throw new Error('too large')
-      chunks.push(chunk)
+      chunks.add(chunk)
+      if (chunks.length > MAX_ANSWER_BYTES) throw new Error('too large')
     }
-    const text = Buffer.concat(chunks).toString('utf8')
+    const text = chunks.joined().toString('utf8')
     JSON.parse(text)
     // The client must not see that the gateway's key was refused.
     if (statusCode === 401 || statusCode === 403) throw new Error(`status ${statusCode}`)

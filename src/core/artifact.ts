@@ -2,6 +2,7 @@
 // cheap; they are formatted only when the artifact is written. Bodies are included only if the operator
 // enabled them.
 import type { IncomingHttpHeaders } from 'node:http'
+import { BytePieces } from '../shared/byte-pieces.ts'
 import { createMask, type Mask } from '../shared/redact.ts'
 import type { Call, CallOutcome, Target } from './call.ts'
 
@@ -40,7 +41,7 @@ export class AnswerTrace {
   #respondedAt: number | null = null
   /** Times and sizes of the chunks, alternating. */
   readonly #chunks: number[] = []
-  #body: Buffer[] | null = null
+  #body: BytePieces | null = null
   #count = 0
   #bytes = 0
   #how: string | null = null
@@ -74,8 +75,8 @@ export class AnswerTrace {
     this.#bytes += chunk.length
     if (++this.#count <= MAX_CHUNKS) this.#chunks.push(since(this.#start), chunk.length)
     if (this.#bodies && this.#bytes <= MAX_BODY_BYTES) {
-      this.#body ??= []
-      this.#body.push(chunk)
+      this.#body ??= new BytePieces()
+      this.#body.add(chunk)
     }
   }
 
@@ -109,7 +110,7 @@ export class AnswerTrace {
         chunks_left_out: this.#count - chunks.length,
         end: this.#how && mask(this.#how),
         ended_at_ms: this.#endedAt,
-        ...(this.#bodies && { body: mask(Buffer.concat(this.#body ?? []).toString('utf8')) }),
+        ...(this.#bodies && { body: mask(this.#body?.joined().toString('utf8') ?? '') }),
       },
     }
   }

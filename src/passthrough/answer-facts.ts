@@ -5,10 +5,14 @@ import { isObject, type Json, textOf, tokenCount } from '../dialects/json.ts'
 import { errorOf } from '../dialects/openai-errors.ts'
 import { kindsIn } from '../dialects/served.ts'
 import { eventsIn } from '../shared/event-text.ts'
+import { holdsMoreValues } from '../shared/bounded-json.ts'
+import { BytePieces } from '../shared/byte-pieces.ts'
 import { StringShortener } from './short-strings.ts'
 
 /** Maximum bytes of an answer that are stored for reading, long strings shortened. */
 const MAX_READ_BYTES = 2 ** 20
+/** Maximum JSON values of an answer that is read. */
+const MAX_VALUES = 250_000
 /** Maximum bytes stored from the end of a stream, long strings shortened. */
 const MAX_TAIL_BYTES = 2 ** 16
 
@@ -25,8 +29,8 @@ export const NO_FACTS: AnswerFacts = { model: null, tokens: null, errorCode: nul
 export class AnswerReader {
   readonly #kind: 'json' | 'events' | null
   readonly #strings = new StringShortener()
-  #pieces: Buffer[] = []
-  #size = 0
+  readonly #kept = new BytePieces()
+  #isTooLong = false
 
   constructor(contentType: string | undefined) {
     this.#kind = /\bjson\b/i.test(contentType ?? '')
@@ -37,19 +41,24 @@ export class AnswerReader {
   }
 
   add(arrived: Buffer): void {
-    if (this.#kind === null || this.#size > MAX_READ_BYTES) return
-    const piece = this.#strings.shorten(arrived)
-    this.#pieces.push(piece)
-    this.#size += piece.length
-    if (this.#kind === 'json' && this.#size > MAX_READ_BYTES) this.#pieces = []
-    if (this.#kind === 'events')
-      while (this.#size - this.#pieces[0]!.length > MAX_TAIL_BYTES) this.#size -= this.#pieces.shift()!.length
+    if (this.#kind === null || this.#isTooLong) return
+    this.#kept.add(this.#strings.shorten(arrived))
+    if (this.#kind === 'json' && this.#kept.length > MAX_READ_BYTES) {
+      this.#isTooLong = true
+      this.#kept.clear()
+    } else if (this.#kind === 'events' && this.#kept.length > 2 * MAX_TAIL_BYTES) {
+      const tail = Buffer.from(this.#kept.joined().subarray(-MAX_TAIL_BYTES))
+      this.#kept.clear()
+      this.#kept.add(tail)
+    }
   }
 
   facts(): AnswerFacts {
-    if (this.#pieces.length === 0) return NO_FACTS
-    const text = Buffer.concat(this.#pieces).toString('utf8')
-    this.#pieces = []
+    if (this.#kept.length === 0) return NO_FACTS
+    const bytes = this.#kept.joined()
+    this.#kept.clear()
+    if (holdsMoreValues(bytes, MAX_VALUES)) return NO_FACTS
+    const text = bytes.toString('utf8')
     return this.#kind === 'json' ? factsOf(parsed(text)) : lastFacts(text)
   }
 }

@@ -5,10 +5,14 @@ import { addCosts, type KnownCost } from '../core/record.ts'
 import { isObject, type Json, member, textOf, tokenCount } from '../dialects/json.ts'
 import { tokensOf as messageTokens, usageOf } from '../dialects/messages/usage.ts'
 import type { Pricer } from '../pricing/pricing.ts'
+import { holdsMoreValues } from '../shared/bounded-json.ts'
+import { BytePieces } from '../shared/byte-pieces.ts'
 import { answerTokens, reportedTokens } from './answer-facts.ts'
 
 /** Maximum bytes of a result line that is read. */
 const MAX_LINE_BYTES = 8 * 2 ** 20
+/** Maximum JSON values of a result line that is read. */
+const MAX_VALUES = 1_000_000
 
 export interface BatchUsage {
   readonly model: string | null
@@ -53,7 +57,7 @@ export class ResultLines {
   #model: string | null = null
   #tokens: Tokens | null = null
   #cost: KnownCost = FREE.cost
-  #line: Buffer[] = []
+  readonly #line = new BytePieces()
   #bytes = 0
   /** Requests that were answered. */
   answered = 0
@@ -80,14 +84,14 @@ export class ResultLines {
 
   #keep(part: Buffer): void {
     this.#bytes += part.length
-    if (this.#bytes <= MAX_LINE_BYTES) this.#line.push(part)
-    else this.#line = []
+    if (this.#bytes <= MAX_LINE_BYTES) this.#line.add(part)
+    else this.#line.clear()
   }
 
   #read(): void {
     if (this.#bytes > MAX_LINE_BYTES) this.#add(UNKNOWN.cost)
-    else if (this.#bytes > 0) this.#count(Buffer.concat(this.#line).toString('utf8'))
-    this.#line = []
+    else if (this.#bytes > 0) this.#count(this.#line.joined())
+    this.#line.clear()
     this.#bytes = 0
   }
 
@@ -95,11 +99,15 @@ export class ResultLines {
     this.#cost = addCosts(this.#cost, cost)
   }
 
-  #count(line: string): void {
+  #count(bytes: Buffer): void {
+    const line = bytes.toString('utf8')
     let json: unknown
     try {
-      json = JSON.parse(line)
+      json = holdsMoreValues(bytes, MAX_VALUES) ? null : JSON.parse(line)
     } catch {
+      json = null
+    }
+    if (json === null) {
       if (line.trim() !== '') this.#add(UNKNOWN.cost)
       return
     }

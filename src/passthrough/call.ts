@@ -28,6 +28,7 @@ import { uploadsIn, withoutUploadToken } from '../http/upload-tokens.ts'
 import type { Cost } from '../pricing/cost.ts'
 import { MAX_ERROR_BYTES } from '../providers/attempt-result.ts'
 import { detached, once } from '../shared/boundary.ts'
+import { BytePieces } from '../shared/byte-pieces.ts'
 import { withoutKey } from '../shared/query-key.ts'
 import type { ObjectMaker } from '../store/reads.ts'
 import { type AnswerFacts, AnswerReader, NO_FACTS } from './answer-facts.ts'
@@ -61,6 +62,10 @@ import { spliced, Upload } from './upload.ts'
  */
 const MAX_PAGES = 20
 
+/** Answers in JSON up to this length are read before they are sent, so that keys in them can be masked. */
+const MAX_SHORT_BYTES = 2 ** 16
+const JSON_TYPE = /^application\/(json|[\w.-]+\+json)\s*(;|$)/i
+
 /** Cost of requests that no provider charges for. */
 const FREE: Cost = { usd: 0, missing: [], price: null }
 
@@ -93,11 +98,11 @@ export class PassthroughCall implements Receiver {
   #answered: { readonly status: number; readonly headers: IncomingHttpHeaders } | null = null
   #ttftMs: number | null = null
   /** Pieces of an error so far. */
-  #error: Buffer[] | null = null
-  #errorBytes = 0
+  #error: BytePieces | null = null
   /** Pieces of an answer that is read before it is sent; null for other answers. */
-  #held: Buffer[] | null = null
-  #heldBytes = 0
+  #held: BytePieces | null = null
+  /** Beginning of an answer in JSON that is masked if it is short; null for other answers. */
+  #short: BytePieces | null = null
   #awaitsReader = false
   /** Id after which the next page of a list begins. */
   #page: string | null = null
@@ -324,19 +329,20 @@ export class PassthroughCall implements Receiver {
     this.#answered = { status, headers }
     this.#credential?.settled?.({ status, headers, code: null, message: null, retryAfterMs: null })
     if (status >= 300 && status !== 304) {
-      this.#error = []
+      this.#error = new BytePieces()
       return true
     }
     this.#ttftMs = this.#elapsed()
     if (isHeld(this.#operation)) {
-      this.#held = []
-      this.#heldBytes = 0
+      this.#held = new BytePieces()
       return true
     }
     this.#reader = new AnswerReader(headers['content-type'])
+    const isFile = this.#operation.group === 'files' || this.#operation.group === 'batches'
+    if (!isFile && JSON_TYPE.test(headers['content-type'] ?? '')) this.#short = new BytePieces()
     if (this.#maker && status === 200 && this.#hasResults)
       this.#lines = new ResultLines(priceOfOne(this.#maker, this.#context.price, this.#context.now()))
-    this.#response.writeHead(status, { ...this.#headersFrom(headers), 'cache-control': 'no-store' })
+    if (!this.#short) this.#begin()
     const started = this.#context.store.write({ kind: 'streaming', id: this.#call.id, ttftMs: this.#ttftMs })
     detached(started, this.broken)
     return false
@@ -345,13 +351,11 @@ export class PassthroughCall implements Receiver {
   piece(bytes: Buffer): boolean {
     countPiece(bytes.length)
     if (this.#error) {
-      this.#errorBytes += bytes.length
-      if (this.#errorBytes <= MAX_ERROR_BYTES) this.#error.push(bytes)
+      if (this.#error.length < MAX_ERROR_BYTES) this.#error.add(bytes)
       return true
     }
     if (this.#held) {
-      this.#heldBytes += bytes.length
-      if (this.#heldBytes <= MAX_HELD_BYTES) this.#held.push(bytes)
+      if (this.#held.length + bytes.length <= MAX_HELD_BYTES) this.#held.add(bytes)
       else {
         this.#refusal = new GatewayError('upstream_invalid', 'The answer of the provider is too large.')
         this.#exchange?.abort()
@@ -360,6 +364,22 @@ export class PassthroughCall implements Receiver {
     }
     this.#reader!.add(bytes)
     this.#lines?.add(bytes)
+    if (!this.#short) return this.#relay(bytes)
+    this.#short.add(bytes)
+    if (this.#short.length <= MAX_SHORT_BYTES) return true
+    const begun = this.#short.joined()
+    this.#short = null
+    this.#begin()
+    return this.#relay(begun)
+  }
+
+  /** Begins an answer that is relayed as it arrives. */
+  #begin(): void {
+    const { status, headers } = this.#answered!
+    this.#response.writeHead(status, { ...this.#headersFrom(headers), 'cache-control': 'no-store' })
+  }
+
+  #relay(bytes: Buffer): boolean {
     if (this.#response.write(bytes)) return true
     this.#resumeWhenRead()
     return false
@@ -382,12 +402,13 @@ export class PassthroughCall implements Receiver {
   }
 
   async #finish(): Promise<void> {
-    if (this.#error) return this.#answerError(Buffer.concat(this.#error))
-    if (this.#held) return this.#answerHeld(Buffer.concat(this.#held))
+    if (this.#error) return this.#answerError(this.#error.joined())
+    if (this.#held) return this.#answerHeld(this.#held.joined())
     // A file with only errors does not show the usage of the other requests.
     if (this.#lines && (this.#lines.answered > 0 || this.#operation.owner === 'messages'))
       await settleBatch(this.#maker!, this.#lines.usage(), this.#context)
-    this.#response.end()
+    if (this.#short) this.#reply(this.#short.joined())
+    else this.#response.end()
     this.#closeDelivered(this.#reader!.facts())
   }
 
@@ -407,10 +428,22 @@ export class PassthroughCall implements Receiver {
     const address = ownUploadAddress(headers['x-goog-upload-url'], admitted, this.#context)
     if (address !== null) own['x-goog-upload-url'] = address
     if (status === 204) this.#response.writeHead(status, own).end()
-    else replyRelayed(this.#response, status, shown.body, own)
+    else replyRelayed(this.#response, status, this.#masked(shown.body), own)
     if (!shown.staysOpen) return this.#closeDelivered(NO_FACTS)
     this.#state = 'closed' // but not its record
     this.#admitted.over()
+  }
+
+  /** Sends a whole answer. */
+  #reply(body: Buffer): void {
+    const { status, headers } = this.#answered!
+    replyRelayed(this.#response, status, this.#masked(body), this.#headersFrom(headers))
+  }
+
+  /** Returns the body of an answer without the keys of its provider. */
+  #masked(body: Buffer): Buffer {
+    const { credentials } = this.#context.providers.get(this.#target.provider)!
+    return credentials.holdsSecret(body) ? Buffer.from(this.#context.mask(body.toString('utf8'))) : body
   }
 
   /** Closes the record when the client has received the answer or disconnected. */
@@ -449,15 +482,13 @@ export class PassthroughCall implements Receiver {
     const error =
       this.#refusal ?? new GatewayError(code, `${this.#target.provider}: ${this.#context.mask(message)}.`)
     const { status } = error
+    const hasBegun = this.#response.headersSent
     if (code === 'client_closed') this.#response.destroy()
     else replyError(this.#response, error, this.#call.id, this.#wording, this.#headersFrom({}))
     this.#dropRest()
     this.#close(attempt, {
       state: code === 'client_closed' ? 'aborted' : 'failed',
-      status:
-        !this.#response.headersSent || this.#held || code === 'client_closed'
-          ? status
-          : (this.#answered?.status ?? status),
+      status: hasBegun && code !== 'client_closed' ? (this.#answered?.status ?? status) : status,
       errorCode: code,
     })
   }

@@ -4,7 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AttemptOutcome } from '../core/call.ts'
 import type { ErrorCode } from '../core/errors.ts'
-import { after, stray } from '../shared/boundary.ts'
+import { after, guarded, stray } from '../shared/boundary.ts'
+import { BytePieces } from '../shared/byte-pieces.ts'
 
 export interface Receiver {
   /**
@@ -35,6 +36,9 @@ export interface Waits {
   readonly idle: number
 }
 
+/** Bytes from which a piece is passed on alone. */
+const SMALL_BYTES = 1_024
+
 const ABORTED = new Error('aborted')
 const TIMED_OUT = new Error('timed out')
 
@@ -44,6 +48,8 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
   readonly #receiver: Receiver
   readonly #waits: Waits
   #controller: Controller | null = null
+  /** Small pieces that arrived together, and are passed on together: each pass costs as much as for a large one. */
+  readonly #small = new BytePieces()
   #timer: NodeJS.Timeout | undefined
   #stopped: Error | null = null
   #hasStarted = false
@@ -94,6 +100,29 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Controller, piece: Buffer): void {
+    if (piece.length >= SMALL_BYTES) {
+      this.#passSmall(controller)
+      this.#pass(controller, piece)
+      return
+    }
+    if (this.#small.length === 0)
+      process.nextTick(
+        guarded(
+          () => this.#passSmall(controller),
+          (error) => this.#receiver.broken(error),
+        ),
+      )
+    this.#small.add(piece)
+  }
+
+  #passSmall(controller: Controller): void {
+    if (this.#small.length === 0) return
+    const pieces = this.#small.joined()
+    this.#small.clear()
+    this.#pass(controller, pieces)
+  }
+
+  #pass(controller: Controller, piece: Buffer): void {
     if (this.#receiver.piece(piece)) this.#wait(this.#waits.idle)
     else {
       this.#isPaused = true
@@ -102,13 +131,15 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseEnd(): void {
+  onResponseEnd(controller: Controller): void {
+    this.#passSmall(controller)
     this.#end()
     this.#receiver.ended()
   }
 
-  onResponseError(_: Controller | null, error: Error): void {
+  onResponseError(controller: Controller | null, error: Error): void {
     if (this.#isOver) return
+    if (controller) this.#passSmall(controller)
     this.#end()
     try {
       this.#receiver.failed(this.#explain((error as NodeJS.ErrnoException).code ?? error.message))

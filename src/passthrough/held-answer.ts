@@ -2,12 +2,15 @@
 // restricts lists to the key's own objects, prices finished batches, and replaces addresses by addresses of
 // this gateway.
 import type { IncomingHttpHeaders } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallContext } from '../call/context.ts'
 import { timeOfId } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { CallDetail } from '../core/record.ts'
 import { isObject, type Json, listOrEmpty, textOf } from '../dialects/json.ts'
 import type { Admitted } from '../http/endpoint.ts'
 import { uploadsIn, withUploadToken } from '../http/upload-tokens.ts'
+import { holdsMoreValues } from '../shared/bounded-json.ts'
 import type { ObjectMaker } from '../store/reads.ts'
 import { type BatchUsage, priceOfOne, usageOfBatch } from './batch-usage.ts'
 import { madeBy, ownOf } from './objects.ts'
@@ -42,24 +45,54 @@ export interface ShownAnswer {
   readonly staysOpen: boolean
 }
 
-/** Returns the answer for the client. Rejects if the record cannot be read. */
-export async function showAnswer(answer: HeldAnswer, context: CallContext): Promise<ShownAnswer> {
+/** Bytes from which an answer waits for its turn. */
+const LARGE_BYTES = 2 ** 18
+
+/** Maximum JSON values of an answer. The longest lists have some hundred thousand. */
+const MAX_VALUES = 1_000_000
+
+/** The end of the last large answer that is being read. */
+let lastLarge: Promise<unknown> = Promise.resolve()
+
+/**
+ * Returns the answer for the client. Rejects if the record cannot be read. Large answers are read one after the
+ * other, and other calls have their turn between two steps, because each step takes the main thread for up to a
+ * tenth of a second.
+ */
+export function showAnswer(answer: HeldAnswer, context: CallContext): Promise<ShownAnswer> {
+  if (answer.body.length < LARGE_BYTES) return show(answer, context, async () => {})
+  const shown = lastLarge.then(() => show(answer, context, nextTurn))
+  lastLarge = shown.then(nextTurn, nextTurn)
+  return shown
+}
+
+async function show(
+  answer: HeldAnswer,
+  context: CallContext,
+  turn: () => Promise<unknown>,
+): Promise<ShownAnswer> {
   const { operation, admitted, maker, ttftMs, headers, body } = answer
+  if (holdsMoreValues(body, MAX_VALUES))
+    throw new GatewayError('upstream_invalid', `The answer has more than ${MAX_VALUES} JSON values.`)
   const read = jsonIn(body)
+  await turn()
   const json = read ?? {}
-  const made = madeBy(operation, json, headers)
+  const made = madeBy(operation, json, headers).map(context.mask)
   const staysOpen = startsBatch(operation) && made.length > 0
   if (made.length > 0)
     await context.store.write({
       ...{ kind: 'streaming', id: admitted.requestId, ttftMs, objects: made, staysOpen },
     })
-  if (!read) return { body, nextPage: null, staysOpen }
-  if (maker && operation.path === '/v1/batches/{id}') await settleIfEnded(json, maker, context)
   const isList = operation.method === 'GET' && !operation.path.includes('{id}')
   const isShared = isList && admitted.caller.role !== 'admin'
+  // A client might read what is not JSON here, with the objects of other keys.
+  if (!read && isShared) throw new GatewayError('upstream_invalid', 'The list of the provider is not JSON.')
+  if (!read) return { body, nextPage: null, staysOpen }
+  if (maker && operation.path === '/v1/batches/{id}') await settleIfEnded(json, maker, context)
   const own = isShared ? await ownOf(json, admitted.caller, context) : json
   if (own !== json && json.has_more === true && isEmpty(own) && textOf(json.last_id) !== '')
     return { body: Buffer.from(JSON.stringify(own)), nextPage: textOf(json.last_id), staysOpen }
+  await turn()
   const shown = operation.owner === 'messages' ? withOwnAddresses(own, admitted) : own
   return { body: shown === json ? body : Buffer.from(JSON.stringify(shown)), nextPage: null, staysOpen }
 }
@@ -85,12 +118,12 @@ function withOwnAddresses(json: Json, admitted: Admitted): Json {
 export function ownUploadAddress(
   address: unknown,
   admitted: Admitted,
-  { config }: Pick<CallContext, 'config'>,
+  { config, mask }: Pick<CallContext, 'config' | 'mask'>,
 ): string | null {
   if (typeof address !== 'string') return null
   const [upload] = uploadsIn(address)
   if (upload === undefined) return null
-  const query = address.replace(/^[^?]*\?/, '')
+  const query = mask(address.replace(/^[^?]*\?/, ''))
   const ours = withUploadToken(query, upload, config.keys, admitted.caller.name)
   return `${originOf(admitted)}/upload/v1beta/files?${ours}`
 }

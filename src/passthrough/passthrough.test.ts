@@ -588,3 +588,84 @@ test('a relayed stream that ends with an error is on record as failed, and one t
   const failed = ['failed', 200, 'overloaded', 'failed']
   assert.deepEqual(ends, [failed, failed, ['completed', 200, null, 'answered']])
 })
+
+test('a provider key that is echoed in a relayed 200 is masked wherever the gateway reads the body (KEEP-02)', async (t) => {
+  const key = secretOf('one')
+  const escaped = [...key].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
+  let body = ''
+  let pieces = 1
+  const provider = await startProvider(t, async (response) => {
+    response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
+    const size = Math.ceil(body.length / pieces)
+    for (let at = 0; at < body.length; at += size) {
+      response.write(body.slice(at, at + size))
+      await sleep(5)
+    }
+    response.end()
+  })
+  const gateway = await gatewayTo(
+    t,
+    {
+      one: { dialect: 'openai', origin: provider.origin },
+      two: { dialect: 'messages', origin: provider.origin },
+    },
+    'passthrough: [audio, moderations, rerank, completions, image-edits, files, batches]',
+  )
+  const ask = async (method: string, path: string, text: string, cut = 1) => {
+    body = text
+    pieces = cut
+    const answer = await gateway.get(path, {
+      method,
+      headers: path.includes('messages') ? { ...json, 'anthropic-version': '2023-06-01' } : json,
+      ...(method === 'POST' && { body: '{"input_file_id":"file-1"}' }),
+    })
+    assert.equal(answer.status, 200, path)
+    return answer.text
+  }
+  for (const [method, path] of [
+    ['GET', '/v1/files'],
+    ['POST', '/v1/files'],
+    ['GET', '/v1/files/file-1'],
+    ['DELETE', '/v1/files/file-1'],
+    ['POST', '/v1/batches'],
+    ['GET', '/v1/batches/batch_1'],
+    ['POST', '/v1/audio/speech'],
+    ['POST', '/v1/audio/transcriptions'],
+    ['POST', '/v1/moderations'],
+    ['POST', '/v1/rerank'],
+    ['POST', '/v1/completions'],
+    ['POST', '/v1/images/edits'],
+  ] as const)
+    for (const [said, cut] of [
+      [key, 1],
+      [encodeURIComponent(key), 1],
+      [escaped, 1],
+      [key, 4],
+    ] as const) {
+      const text = `{"id":"a","x":"${'x'.repeat(20)}${said}"}`
+      const shown = await ask(method, path, text, cut)
+      assert.equal(shown, `{"id":"a","x":"${'x'.repeat(20)}***"}`, `${method} ${path}`)
+    }
+  // What passes unread is unchanged: files, and answers that are long.
+  assert.equal(await ask('GET', '/v1/files/file-1/content', key), key)
+  const long = `{"x":"${'x'.repeat(100_000)}${key}"}`
+  assert.ok((await ask('POST', '/v1/audio/speech', long)) === long)
+  const { json: calls } = await gateway.get('/api/usage/request-logs?limit=100')
+  assert.ok(!JSON.stringify(calls).includes(key))
+})
+
+test('a list that cannot be read is not relayed to a client key, and an administrator gets its bytes', async (t) => {
+  const list = '\ufeff{"data":[{"id":"file-of-another"}]}'
+  const provider = await startProvider(t, replyWith(list))
+  const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
+  const gateway = await gatewayTo(
+    t,
+    { one: { dialect: 'openai', origin: provider.origin } },
+    `passthrough: [files]
+keys: [ { name: a, digest: "${digest('a-key-of-the-test')}" }, { name: b, role: admin, digest: "${digest('b-key-of-the-test')}" } ]`,
+  )
+  const listOf = (key: string) => gateway.get('/v1/files', { headers: { authorization: `Bearer ${key}` } })
+  const refused = await listOf('a-key-of-the-test')
+  assert.deepEqual([refused.status, refused.json.error.code], [502, 'upstream_invalid'])
+  assert.equal((await listOf('b-key-of-the-test')).status, 200)
+})

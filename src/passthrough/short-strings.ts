@@ -7,7 +7,6 @@ const MAX_STRING_BYTES = 1_024
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const LINE_END = 0x0a
-const NOTHING = Buffer.alloc(0)
 
 /** Empties the long strings in the pieces of one body. */
 export class StringShortener {
@@ -16,8 +15,9 @@ export class StringShortener {
   #length = 0
   /** True if the last byte of the open string escapes the next one. */
   #isEscaped = false
-  /** Part of the open string in earlier pieces; nothing once it is too long. */
-  #held: Buffer = NOTHING
+  /** Beginning of the open string, from earlier pieces; nothing once it is too long. */
+  readonly #held = Buffer.allocUnsafe(MAX_STRING_BYTES)
+  #heldBytes = 0
 
   /** Returns a copy of the bytes that can be kept so far. A string follows when it has ended. */
   shorten(piece: Buffer): Buffer {
@@ -32,21 +32,22 @@ export class StringShortener {
         this.#isInString = byte === QUOTE
         start = at + 1
       } else if (this.#isEnd(byte)) {
-        if (this.#held.length > 0) kept.push(this.#held)
-        this.#held = NOTHING
+        if (this.#heldBytes > 0) kept.push(this.#held.subarray(0, this.#heldBytes))
+        this.#heldBytes = 0
         this.#length = 0
         this.#isInString = false
       } else if (this.#isLong) {
         kept.push(piece.subarray(from, start))
-        this.#held = NOTHING
+        this.#heldBytes = 0
         from = this.#endOfLong(piece, at + 1)
         at = from - 1
       }
     }
     const isOpen = this.#isInString && !this.#isLong
     kept.push(isOpen ? piece.subarray(from, start) : piece.subarray(from))
-    if (isOpen) this.#held = Buffer.concat([this.#held, piece.subarray(start)])
-    return Buffer.concat(kept)
+    const shortened = Buffer.concat(kept)
+    if (isOpen) this.#heldBytes += piece.copy(this.#held, this.#heldBytes, start)
+    return shortened
   }
 
   get #isLong(): boolean {

@@ -112,8 +112,8 @@ test('an answer that stops in the middle, or never ends, ends the call with a cl
     const answer = await gateway.get(path, { signal }).catch((error: Error) => error)
     if (expected === null) assert.ok(answer instanceof Error && answer.name !== 'TimeoutError', name)
     else assert.equal('status' in answer && answer.status, expected, name)
-    const { state, error_code } = await newest(gateway)
-    assert.deepEqual([state, error_code], ['failed', 'upstream_timeout'], name)
+    const { state, status, error_code } = await newest(gateway)
+    assert.deepEqual([state, status, error_code], ['failed', expected ?? 200, 'upstream_timeout'], name)
   }
 })
 

@@ -1,6 +1,7 @@
 // Converts a platform's answers to the dialect's format, between the connection and the readers.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import { BytePieces } from '../shared/byte-pieces.ts'
 import type { Platform, StreamDecoder } from './platform.ts'
 
 /** Maximum bytes of an error or a count. Longer answers are passed on unchanged. */
@@ -22,8 +23,7 @@ class PlatformAnswer implements Dispatcher.DispatchHandler {
   #headers: IncomingHttpHeaders = {}
   #decoder: StreamDecoder | null = null
   /** Start of a short whole answer; null if the answer is passed on immediately. */
-  #whole: Buffer[] | null = null
-  #size = 0
+  #whole: BytePieces | null = null
 
   constructor(platform: Platform, handler: Dispatcher.DispatchHandler) {
     this.#platform = platform
@@ -44,7 +44,10 @@ class PlatformAnswer implements Dispatcher.DispatchHandler {
     this.#headers = headers
     if (status >= 200) {
       this.#decoder = (status < 300 && this.#platform.openStream?.(headers)) || null
-      this.#whole = this.#decoder || /^text\/event-stream\b/i.test(headers['content-type'] ?? '') ? null : []
+      this.#whole =
+        this.#decoder || /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
+          ? null
+          : new BytePieces()
     }
     const named = this.#platform.headers?.(headers) ?? headers
     const { 'content-length': _, ...shown } = named
@@ -56,11 +59,10 @@ class PlatformAnswer implements Dispatcher.DispatchHandler {
     if (this.#decoder) {
       const events = this.#decoder.push(chunk)
       if (events.length > 0) this.#handler.onResponseData?.(controller, events)
-    } else if (this.#whole && this.#size + chunk.length <= MAX_WHOLE_BYTES) {
-      this.#whole.push(chunk)
-      this.#size += chunk.length
+    } else if (this.#whole && this.#whole.length + chunk.length <= MAX_WHOLE_BYTES) {
+      this.#whole.add(chunk)
     } else {
-      for (const begun of this.#whole ?? []) this.#handler.onResponseData?.(controller, begun)
+      if (this.#whole) this.#handler.onResponseData?.(controller, this.#whole.joined())
       this.#whole = null
       this.#handler.onResponseData?.(controller, chunk)
     }
@@ -68,7 +70,7 @@ class PlatformAnswer implements Dispatcher.DispatchHandler {
 
   onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
     if (this.#whole) {
-      const body = Buffer.concat(this.#whole)
+      const body = this.#whole.joined()
       const made = this.#platform.whole(this.#status, this.#headers, body.toString('utf8'))
       this.#handler.onResponseData?.(controller, made === null ? body : Buffer.from(made))
     }

@@ -3,6 +3,7 @@
 // of the dialect.
 import { createRequire } from 'node:module'
 import type { EventStreamCodec } from '@smithy/eventstream-codec'
+import { BytePieces } from '../shared/byte-pieces.ts'
 import type { StreamDecoder } from './platform.ts'
 
 /** Maximum bytes of a message. AWS limits a message's body to 16 MiB. */
@@ -17,8 +18,9 @@ const load = createRequire(import.meta.url)
 export class EventStreamDecoder implements StreamDecoder {
   readonly #textOf: (headers: ReadonlyMap<string, string>, body: Buffer) => string
   readonly #codec: EventStreamCodec
-  #begun: Buffer[] = []
-  #size = 0
+  readonly #begun = new BytePieces()
+  /** Length of the message that has begun; null until it is known. */
+  #length: number | null = null
 
   /** `textOf`: returns the text of a message from its text headers and its body. */
   constructor(textOf: (headers: ReadonlyMap<string, string>, body: Buffer) => string) {
@@ -32,8 +34,7 @@ export class EventStreamDecoder implements StreamDecoder {
   }
 
   push(chunk: Buffer): Buffer {
-    this.#begun.push(chunk)
-    this.#size += chunk.length
+    this.#begun.add(chunk)
     let text = ''
     for (let message = this.#next(); message !== null; message = this.#next()) text += this.#text(message)
     return Buffer.from(text)
@@ -41,21 +42,17 @@ export class EventStreamDecoder implements StreamDecoder {
 
   /** Returns the next complete message; null if there is none. */
   #next(): Buffer | null {
-    if (this.#size < LENGTH_BYTES) return null
-    const length = this.#joined(LENGTH_BYTES).readUInt32BE(0)
+    if (this.#begun.length < (this.#length ?? LENGTH_BYTES)) return null
+    this.#length ??= this.#begun.joined().readUInt32BE(0)
+    const length = this.#length
     if (length < MIN_MESSAGE_BYTES || length > MAX_MESSAGE_BYTES)
       throw new Error(`an event stream with a message of ${length} bytes`)
-    if (this.#size < length) return null
-    const all = this.#joined(length)
-    this.#begun = all.length > length ? [all.subarray(length)] : []
-    this.#size -= length
+    if (this.#begun.length < length) return null
+    const all = this.#begun.joined()
+    this.#begun.clear()
+    if (all.length > length) this.#begun.add(all.subarray(length))
+    this.#length = null
     return all.subarray(0, length)
-  }
-
-  /** Returns a first piece of at least `bytes`. Joins pieces only for a complete message. */
-  #joined(bytes: number): Buffer {
-    if (this.#begun[0]!.length < bytes) this.#begun = [Buffer.concat(this.#begun)]
-    return this.#begun[0]!
   }
 
   #text(message: Buffer): string {

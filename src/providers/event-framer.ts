@@ -3,6 +3,8 @@
 // of comments and blank lines. Successive comments and blank lines form one part, so that their number costs
 // nothing.
 
+import { BytePieces } from '../shared/byte-pieces.ts'
+
 const LF = 0x0a
 const CR = 0x0d
 /** First byte of `data`, and first byte of a byte order mark that may precede it. */
@@ -20,7 +22,7 @@ export interface FramedPart {
 
 export class EventFramer {
   /** Received bytes of the incomplete part. */
-  #begun: Buffer[] = []
+  #begun: BytePieces | null = null
   #size = 0
   /** Length of the incomplete line. */
   #lineLength = 0
@@ -39,9 +41,7 @@ export class EventFramer {
     let fillerEnd = 0
     const cut = (end: number, hasData: boolean) => {
       const rest = chunk.subarray(start, end)
-      parts.push({ bytes: this.#begun.length > 0 ? Buffer.concat([...this.#begun, rest]) : rest, hasData })
-      this.#begun = []
-      this.#size = 0
+      parts.push({ bytes: this.#begun ? this.#completed(this.#begun, rest) : rest, hasData })
       start = end
     }
     // Searches for each kind of line end once. Checking every byte took 0.45 of 1.6 µs per event.
@@ -81,11 +81,19 @@ export class EventFramer {
     // Comments are passed on before the next event, because they keep a connection alive.
     if (fillerEnd > start) cut(fillerEnd, false)
     if (start < chunk.length) {
-      this.#begun.push(chunk.subarray(start))
+      this.#begun ??= new BytePieces()
+      this.#begun.add(chunk.subarray(start))
       this.#size += chunk.length - start
       if (this.#size > MAX_EVENT) throw new Error(`an event of more than ${MAX_EVENT} bytes`)
     }
     return parts
+  }
+
+  #completed(begun: BytePieces, rest: Buffer): Buffer {
+    this.#begun = null
+    this.#size = 0
+    begun.add(rest)
+    return begun.joined()
   }
 
   get unfinished(): number {
@@ -94,6 +102,6 @@ export class EventFramer {
 
   /** Returns the rest when the stream ends: an event without its blank line, or null. */
   rest(): Buffer | null {
-    return this.#size > 0 ? Buffer.concat(this.#begun) : null
+    return this.#begun?.joined() ?? null
   }
 }

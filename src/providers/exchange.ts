@@ -8,6 +8,7 @@ import type { EventStream, StreamEnd, StreamPart, StreamSink, Transport } from '
 import type { UpstreamDialect } from '../dialects/dialect.ts'
 import { after, stray } from '../shared/boundary.ts'
 import { ANSWER_WEIGHT, MEMORY, type Share } from '../shared/memory.ts'
+import { BytePieces } from '../shared/byte-pieces.ts'
 import {
   type AttemptResult,
   type Failure,
@@ -62,7 +63,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   /** Reason why the gateway itself ended the exchange. */
   #stopped: Error | null = null
   #response: StatusAndHeaders | null = null
-  #chunks: Buffer[] = []
+  /** The whole answer so far; nearly all answers are one chunk. */
+  #chunks: Buffer | BytePieces | null = null
   #size = 0
   #reader: EventReader | null = null
   /** Decompressor; set for a compressed answer. */
@@ -126,7 +128,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
       return
     }
     const letGo = () => {
-      this.#chunks = []
+      this.#chunks = null
       this.#stop(new Error('the answers in transit take up more memory than is allowed'))
     }
     this.#share ??= this.#memory.open(this.#keyName, 'demand', letGo)
@@ -179,7 +181,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     if (!this.#reader) {
       this.#size += chunk.length
       if (this.#size > MAX_ANSWER) throw new Error(`an answer of more than ${MAX_ANSWER} bytes`)
-      this.#chunks.push(chunk)
+      if (this.#chunks === null) this.#chunks = chunk
+      else this.#more(this.#chunks, chunk)
       this.#count(this.#size)
       return
     }
@@ -211,9 +214,16 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   #body(): Buffer {
     // An error is not read beyond this length.
     const size = this.#response!.status < 400 ? this.#size : Math.min(this.#size, MAX_ERROR_BYTES + 1)
-    const body = Buffer.concat(this.#chunks, size)
-    this.#chunks = []
-    return body
+    const chunks = this.#chunks
+    this.#chunks = null
+    return chunks instanceof BytePieces ? chunks.copied(size) : Buffer.concat(chunks ? [chunks] : [], size)
+  }
+
+  #more(before: Buffer | BytePieces, chunk: Buffer): void {
+    const chunks = before instanceof BytePieces ? before : new BytePieces()
+    if (before !== chunks) chunks.add(before as Buffer)
+    chunks.add(chunk)
+    this.#chunks = chunks
   }
 
   onResponseError(controller: Controller | null, error: Error): void {
