@@ -63,10 +63,11 @@ export function prepareSpending(db: Database): SpendingWrites {
 }
 
 /**
- * Condition for open calls that end with the gateway. Batches and background responses continue at their
- * provider.
+ * Condition for open calls that end with the gateway. Batches that a provider has accepted and background responses
+ * continue at their provider. An upload also has an object, from its first answer on.
  */
-export const ENDS_WITH_US = 'objects IS NULL AND id NOT IN (SELECT call_id FROM background_calls)'
+export const ENDS_WITH_US = `(objects IS NULL OR endpoint NOT LIKE '%/batches')
+  AND id NOT IN (SELECT call_id FROM background_calls)`
 
 /** The same condition for reservations. */
 const OF_SUCH = `call_id NOT IN (SELECT id FROM call_logs WHERE completed_at IS NULL AND NOT (${ENDS_WITH_US}))`
