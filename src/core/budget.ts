@@ -44,7 +44,7 @@ export interface ClaimOptions {
 export function claimOf(options: ClaimOptions): Claim {
   const { callId, keyName, sessionId, targets, textTokens, body, price, at, outputOf } = options
   const input = textTokens + BINARY_TOKENS * binaryParts(body)
-  const images = largest([body.n]) ?? 1
+  const images = outputsOf(body)
   const asked = askedOf(body)
   const costAt: Claim['costAt'] = (target, part) => {
     const output = mostOutput(body, outputOf?.(target.provider))
@@ -102,24 +102,56 @@ export const isPriced = (price: Pricer, target: Target, at: number): boolean =>
 /** Returns true for a known cost. A subscription covers any cost. */
 const isKnown = ({ usd, flat }: Cost): boolean => flat === true || usd !== null
 
-/** Providers' names for the output limit and for the number of answers, in lower case and without "_". */
-const MOST = /^(max(completion|output|new)?tokens|maxtokenstosample|maxgenlen|n(um)?predict)$/
-const ANSWERS = /^(n|bestof|candidatecount|numgenerations)$/
-/** Members that may contain these settings, in lower case and without "_". */
-const SETTINGS = /^(generationconfig|inferenceconfig|options|parameters|extrabody)$/
+/**
+ * Members of a request that decide how much output it asks for, in lower case and without "_". The one table of all
+ * dialects and relayed endpoints.
+ */
+const OUTPUT = {
+  /** Limit of one output, in tokens. */
+  limit: /^(max(completion|output|new)?tokens|maxtokenstosample|maxgenlen|n(um)?predict)$/,
+  /** Number of outputs for one input. A call may set several; the largest counts, as for OpenAI's `n` and `best_of`. */
+  outputs:
+    /^(n|bestof|candidatecount|candidates|num(berof)?(generations|results|outputs|images|returnsequences)|samplecount)$/,
+  /** Lists of inputs, each with outputs of its own. A list of numbers is one input, written in tokens. */
+  inputs: /^(prompts?|instances|requests)$/,
+  /** Members that may contain a limit or a number of outputs. */
+  settings: /^(generationconfig|inferenceconfig|options|parameters|extrabody)$/,
+} as const
 
-/** Returns the largest output limit. A call may set several limits, and providers honour different ones. */
+/** Returns true for a member of a request by which a claim is computed. */
+export const countsOutput = (name: string): boolean => {
+  const plain = plainName(name)
+  return Object.values(OUTPUT).some((wanted) => wanted.test(plain))
+}
+
+const plainName = (name: string): string => name.replaceAll('_', '').toLowerCase()
+
+/** Returns the values of an object's members with a name in the table. */
+const named = (wanted: RegExp, members: object): unknown[] =>
+  Object.entries(members).flatMap(([name, value]) => (wanted.test(plainName(name)) ? [value] : []))
+
+/** Returns the request and the objects in it that contain settings. */
+const settingsOf = (body: ClaimOptions['body']): object[] => [
+  body,
+  ...named(OUTPUT.settings, body).filter((each) => typeof each === 'object' && each !== null),
+]
+
+/** Returns the number of outputs that a call asks for. */
+export function outputsOf(body: ClaimOptions['body']): number {
+  const outputs = largest(settingsOf(body).flatMap((each) => named(OUTPUT.outputs, each))) ?? 1
+  return named(OUTPUT.inputs, body).reduce<number>((product, value) => product * inputsIn(value), outputs)
+}
+
+function inputsIn(value: unknown): number {
+  if (!Array.isArray(value)) return 1
+  const isOne = value.every((each) => typeof each === 'number')
+  return isOne ? 1 : value.length
+}
+
+/** Returns the output tokens that a call may cause: the largest limit, because providers honour different ones. */
 export function mostOutput(body: ClaimOptions['body'], byDefault = DEFAULT_OUTPUT_TOKENS): number {
-  const named = (wanted: RegExp, members: object) =>
-    Object.entries(members).flatMap(([name, value]) =>
-      wanted.test(name.replaceAll('_', '').toLowerCase()) ? [value] : [],
-    )
-  const settings = [
-    body,
-    ...named(SETTINGS, body).filter((each) => typeof each === 'object' && each !== null),
-  ] as object[]
-  const stated = (wanted: RegExp) => largest(settings.flatMap((each) => named(wanted, each)))
-  return (stated(MOST) ?? byDefault) * (stated(ANSWERS) ?? 1)
+  const limit = largest(settingsOf(body).flatMap((each) => named(OUTPUT.limit, each)))
+  return (limit ?? byDefault) * outputsOf(body)
 }
 
 /** Returns the largest number. Some providers also accept numbers in quotes. */

@@ -21,6 +21,8 @@ const ASKED: readonly object[] = [
   { max_tokens: 1, n: 1, generationConfig: { candidateCount: 100 } },
   { max_tokens: '100' },
   { max_tokens: 1, n: '100' },
+  { max_tokens: 10, best_of: 10 },
+  { max_tokens: 1, extra_body: { candidate_count: 100 } },
 ]
 
 for (const asked of ASKED)

@@ -34,9 +34,14 @@ export async function reserve(
       'price_unknown',
       `The key "${keyName}" has a budget, and nobody knows beforehand what a call to ${operation.path} can cost; the operator can set budget.unpriced: allow for this key.`,
     )
-  const traits = { ...PLAIN, inputTokens: estimateTokens(whole?.toString('utf8') ?? '') }
+  const text = estimateTokens(whole?.toString('utf8') ?? '')
+  const traits = { ...PLAIN, inputTokens: Math.max(text, numbersIn(body?.prompt)) }
   return limits.reserve({ callId, keyName, sessionId, route, traits, body: body ?? {} })
 }
+
+/** Returns how many tokens a prompt has that is written in tokens; 0 for a text. */
+const numbersIn = (prompt: unknown): number =>
+  Array.isArray(prompt) ? prompt.flat().filter((each) => typeof each === 'number').length : 0
 
 /** Returns the body as an object; null if it is invalid. The provider then reports the error. */
 function objectIn(bytes: Buffer): Record<string, unknown> | null {
