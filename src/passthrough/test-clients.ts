@@ -35,6 +35,7 @@ export async function startForClients(t: TestContext, rerank: 'cohere' | 'jina' 
       })
       .join('\n')}
 passthrough: [audio, moderations, rerank, completions, image-edits, files, batches]
+unknown_objects: refuse
 passthrough_providers: { rerank: [${rerank}] }
 keys: [ { name: team, digest: "sha256:${digest}" } ]`,
   })
