@@ -4,9 +4,9 @@ import type { Tokens } from '../core/call.ts'
 import { isObject, type Json, textOf, tokenCount } from '../dialects/json.ts'
 import { errorOf } from '../dialects/openai-errors.ts'
 import { kindsIn } from '../dialects/served.ts'
-import { eventsIn } from '../shared/event-text.ts'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
+import { eventsIn } from '../shared/event-text.ts'
 import { StringShortener } from './short-strings.ts'
 
 /** Maximum bytes of an answer that are stored for reading, long strings shortened. */

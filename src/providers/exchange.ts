@@ -7,8 +7,8 @@ import type { AnswerTrace } from '../core/artifact.ts'
 import type { EventStream, StreamEnd, StreamPart, StreamSink, Transport } from '../core/call.ts'
 import type { UpstreamDialect } from '../dialects/dialect.ts'
 import { after, stray } from '../shared/boundary.ts'
-import { ANSWER_WEIGHT, MEMORY, type Share } from '../shared/memory.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
+import { ANSWER_WEIGHT, MEMORY, type Share } from '../shared/memory.ts'
 import {
   type AttemptResult,
   type Failure,
