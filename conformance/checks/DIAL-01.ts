@@ -1,6 +1,7 @@
 // DIAL-01: If the provider speaks the client's dialect, it receives the client's body with no change except in
-// `model`. (Waybill has two exceptions. A route with `on_refused: adjust` may leave out parameters, see FIT-01. If
-// the model does not accept tools in this dialect, a call with tools goes through another dialect, see FIT-05.)
+// `model`. (Waybill has three exceptions. A member that the model is known to refuse gets the name that it accepts,
+// see FIT-10. A route with `on_refused: adjust` may leave out parameters, see FIT-01. If the model does not accept
+// tools in this dialect, a call with tools goes through another dialect, see FIT-05.)
 import { isDeepStrictEqual } from 'node:util'
 import { parseExact } from '../../src/shared/exact-json.ts'
 import type { DialectName } from '../dialects/dialect.ts'

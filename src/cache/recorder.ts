@@ -65,4 +65,6 @@ export interface CachedAnswer {
   readonly tokens: Tokens | null
   /** Losses in the translation of the answer. */
   readonly losses: readonly Loss[]
+  /** Members that its request had under another name. */
+  readonly renamed: readonly string[]
 }

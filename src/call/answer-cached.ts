@@ -5,7 +5,7 @@ import { type Answering, ending } from './answer.ts'
 
 /** Throws only if the gateway itself fails. The `attempt` in the reported result is the original one. */
 export function answerCached(
-  { contentType, parts, model, tokens, losses }: CachedAnswer,
+  { contentType, parts, model, tokens, losses, renamed }: CachedAnswer,
   answering: Answering,
 ): void {
   const { call, request, route, response, context } = answering
@@ -20,6 +20,7 @@ export function answerCached(
     context.mask,
   )
   withLosses(headers, losses)['cache-control'] = 'no-store'
+  if (renamed.length > 0) headers['x-gateway-adjusted'] = renamed.join(', ')
   const body = wanted.length === 1 ? wanted[0]!.bytes : Buffer.concat(wanted.map(({ bytes }) => bytes))
   if (!call.stream) headers['content-length'] = body.length
   response.writeHead(200, headers)

@@ -224,13 +224,14 @@ function saveToCache(
   parts: CachedAnswer['parts'] | null,
   headers: Failure['headers'],
   { model, tokens }: Pick<ParsedEvent, 'model' | 'tokens'>,
-  { from, translation, adjusted }: SendResult,
+  { from, translation, adjusted, renamed }: SendResult,
   { cacheName, context }: Answering,
 ): void {
-  // A cached answer could not report the parameters that were left out.
-  if (cacheName === null || parts === null || adjusted.length > 0) return
+  // What was left out because of a refusal may soon be accepted. A new name loses nothing.
+  if (cacheName === null || parts === null || adjusted.length > renamed.length) return
   const losses = translation?.losses ?? []
-  context.cache.set(cacheName, from, { contentType: headers['content-type'], parts, model, tokens, losses })
+  const contentType = headers['content-type']
+  context.cache.set(cacheName, from, { contentType, parts, model, tokens, losses, renamed })
 }
 
 /** Relays a final error status of the provider. */

@@ -146,7 +146,7 @@ test('if only one value of a parameter is refused, only that value is remembered
   )
 })
 
-test('a refusal is final if it names no parameter, names a required parameter, or follows an earlier refusal', async (t) => {
+test('a refusal is final if it names no parameter, names a required parameter, or follows an earlier refusal, which the client then reads', async (t) => {
   const always = (message: string, param: string | null = null): Refuses => {
     return () => refusal(message, param)
   }
@@ -171,7 +171,7 @@ test('a refusal is final if it names no parameter, names a required parameter, o
             ? refusal("Unsupported parameter: 'top_p'", 'top_p')
             : null,
       2,
-      /top_p/,
+      /temperature/,
     ],
   ]
   for (const [name, why, requests, message] of rows) {

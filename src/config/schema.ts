@@ -500,7 +500,7 @@ const route = z.strictObject({
     .enum(['relay', 'adjust'])
     .optional()
     .describe(
-      'Behaviour if a provider refuses a parameter that can be left out, such as a temperature. adjust: the call is sent once more without it, and the refusal is remembered for seven days. relay: the client gets the refusal. Default: adjust for translated calls, relay for relayed calls.',
+      'Behaviour if a provider refuses a parameter that can be left out, such as a temperature. adjust: the call is sent once more without it, and the refusal is remembered for seven days. relay: the client gets the refusal, and an output limit keeps the name that the client sent. Default: adjust for translated calls; for relayed calls, the refusal is relayed, and an output limit gets the name that the model is known to accept.',
     ),
   targets: z.array(target).min(1, 'names no target').describe('The possible targets of calls to this route.'),
 })

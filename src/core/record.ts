@@ -521,7 +521,7 @@ export const ATTEMPT_FIELDS = {
     kind: 'words',
     nullable: true,
     about:
-      'parameters that were left out because the provider refuses them for this model (`on_refused`); null if there are none',
+      'parameters that were left out or renamed because the provider refuses them for this model (`on_refused`); null if there are none',
     close: ({ ended }) => ended.adjusted ?? null,
   },
   provider_key: {

@@ -251,6 +251,14 @@ export interface UpstreamDialect {
   readonly isTooLong?: (error: ProviderError) => boolean
   /** Writes effort and output limit of a target into the body of a request. */
   readonly tuned?: Tune | undefined
+  /**
+   * Returns a relayed request with a member under the only name that its model accepts, according to the facts.
+   * Null if no member has a refused name.
+   */
+  readonly renamed?: (
+    body: string,
+    factsOf: (dialect: string) => Facts,
+  ) => { readonly body: string; readonly from: string; readonly to: string } | null
   /** Request members that may be omitted if a provider refuses them. */
   readonly optional?: readonly OptionalMember[]
   /** Token counting by providers; absent if the dialect has none. */

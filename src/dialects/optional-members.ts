@@ -4,6 +4,7 @@
 import type { ProviderError } from '../core/call.ts'
 import type { Loss } from '../core/losses.ts'
 import { omitMembers, spliceMembers } from '../json/splice.ts'
+import type { Facts } from '../models/facts.ts'
 import { type Json, member } from './json.ts'
 
 export interface OptionalMember {
@@ -28,10 +29,13 @@ export interface OptionalMember {
 /** A change that a refusal asks for: another parameter name or another type of thinking. */
 export interface RequestedChange {
   readonly words: RegExp
-  /** Returns the members to set in the body. */
-  readonly members: (body: Json) => Json
+  /** Returns the members to set in the body; null if the model is known to refuse them. */
+  readonly members: (body: Json, factsOf: FactsOf) => Json | null
   readonly loss: Loss | null
 }
+
+/** Returns the known facts about the model when called in a dialect. */
+export type FactsOf = (dialect: string) => Facts
 
 /** A member that a provider refused, with every value or with a particular value. */
 export interface RefusedMember {
@@ -44,20 +48,22 @@ export interface RefusedMember {
 }
 
 /**
- * Returns the member of a sent body that an error refuses; null if the error names none. `isAlone`: true if
- * the error concerns this member only.
+ * Returns the member of a sent body that an error refuses. Null if the error names none, or asks for a
+ * replacement that the model is known to refuse. `isAlone`: true if the error concerns this member only.
  */
 export function refusedMember(
   optional: readonly OptionalMember[],
   body: string,
   error: ProviderError,
+  factsOf: FactsOf,
 ): { readonly refused: RefusedMember; readonly isAlone: boolean } | null {
-  const json: unknown = JSON.parse(body)
+  const json = JSON.parse(body) as Json
   const present = optional.filter(({ path }) => valueAt(json, path) !== undefined)
   // The member that a refusal asks to replace may be missing in the body.
   const found = namedIn(present, error) ?? optional.find(({ instead }) => instead?.words.test(error.message))
   const isReplaced = found?.instead?.words.test(error.message) === true
   if (!found || found.unless?.test(error.message) || (found.loss === null && !isReplaced)) return null
+  if (isReplaced && found.instead!.members(json, factsOf) === null) return null
   const { path, whole, byValue } = found
   const value = JSON.stringify(valueAt(json, path)) ?? ''
   const isAny = !byValue && value !== '' && !isAboutValue(error.message, value)
@@ -107,6 +113,7 @@ export function withoutRefusedMembers(
   optional: readonly OptionalMember[],
   body: string,
   refused: readonly RefusedMember[],
+  factsOf: FactsOf,
 ): { readonly body: string; readonly leftOut: readonly string[]; readonly losses: readonly Loss[] } {
   if (refused.length === 0) return { body, leftOut: [], losses: [] }
   const json = JSON.parse(body) as Json
@@ -121,9 +128,14 @@ export function withoutRefusedMembers(
     const known = optional.find(({ path, whole = [] }) =>
       [path.join('.'), whole.join('.')].includes(parameter),
     )
-    text = omitMembers(text, [known?.within ?? parameter.split('.')])
     const instead = isReplaced ? known?.instead : undefined
-    if (instead) text = spliceMembers(text, textsOf(instead.members(json)))
+    const members = instead?.members(json, factsOf)
+    if (members === null) {
+      sent.delete(parameter)
+      continue
+    }
+    text = omitMembers(text, [known?.within ?? parameter.split('.')])
+    if (members) text = spliceMembers(text, textsOf(members))
     const loss = instead ? instead.loss : (known?.loss ?? 'unknown.field')
     if (loss !== null) losses.push(loss)
   }

@@ -42,6 +42,18 @@ export const inObject =
   (before = '{}') =>
     before.startsWith('{') ? spliceMembers(before, values) : before
 
+/** Returns `text` with the member `from` named `to`, in every place. Throws `JsonStructureError` if `text` is not an object. */
+export function renameMember(text: string, from: string, to: string): string {
+  let out = ''
+  let copied = 0
+  scanMembers(text, (name, at) => {
+    if (name !== from) return
+    out += text.slice(copied, at) + JSON.stringify(to)
+    copied = endOfString(text, at)
+  })
+  return out + text.slice(copied)
+}
+
 /** Path to a member: the names of the enclosing objects, then its own name. */
 export type MemberPath = readonly string[]
 

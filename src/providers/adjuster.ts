@@ -1,15 +1,21 @@
-// Omits or replaces members of a request that its model refuses: members refused earlier and, once for each
-// target, a member that was just refused. A refusal is remembered if the same request was accepted without
-// the member. Independent of dialects and providers.
-import { type Target, targetId } from '../core/call.ts'
+// Renames, omits or replaces members of a request that its model refuses: a member that facts rule out, members
+// refused earlier and, once for each target, a member that was just refused. A refusal is remembered if the same
+// request was accepted without the member. Independent of dialects and providers.
+import { type ProviderError, type Target, targetId } from '../core/call.ts'
 import type { Translation, UpstreamDialect } from '../dialects/dialect.ts'
-import { type RefusedMember, refusedMember, withoutRefusedMembers } from '../dialects/optional-members.ts'
+import {
+  type FactsOf,
+  type RefusedMember,
+  refusedMember,
+  withoutRefusedMembers,
+} from '../dialects/optional-members.ts'
 import type { LearnedRefusals } from '../models/learned.ts'
 import { type Failure, failure, providerErrorIn, type Whole } from './attempt-result.ts'
 
 export interface AdjusterOptions {
   /**
-   * Setting `on_refused` of the route. By default, a translated request is adjusted and a relayed one is not.
+   * Setting `on_refused` of the route. By default, a translated request is adjusted, and a relayed one only
+   * gets the names that facts know.
    */
   readonly onRefused: 'relay' | 'adjust' | undefined
   readonly learned: LearnedRefusals
@@ -18,11 +24,18 @@ export interface AdjusterOptions {
 /** Statuses with which providers refuse content. */
 const REFUSALS = [400, 422]
 
+/** Words of providers for a parameter that they do not know. */
+const UNKNOWN_NAME =
+  /\b(unsupported parameter|unknown|unrecogni[sz]ed|unexpected|extra (inputs|fields)|not (supported|permitted|allowed))\b/i
+
 export class Adjuster {
   readonly #options: AdjusterOptions
   #target: Target | null = null
   #upstream: UpstreamDialect | null = null
   #isOn = false
+  #factsOf!: FactsOf
+  /** Names of a member that the current attempt renames because of a fact; null if there is none. */
+  #renamed: { readonly from: string; readonly to: string } | null = null
   /** The sent body, while its refusal may still be learned from. */
   #body: string | null = null
   /** Member that the target has just refused; null if there is none. */
@@ -30,50 +43,85 @@ export class Adjuster {
   /** True once the request was repeated for this target because of a refusal. */
   #wasAskedAgain = false
   /** Members that the current attempt leaves out. */
-  leftOut: readonly string[] = []
+  #leftOut: readonly string[] = []
 
   constructor(options: AdjusterOptions) {
     this.#options = options
   }
 
-  /** Begins an attempt. */
-  begin(target: Target, upstream: UpstreamDialect, translation: Translation | null): void {
+  /** Begins an attempt. `factsOf`: facts about the target's model. */
+  begin(target: Target, upstream: UpstreamDialect, translation: Translation | null, factsOf: FactsOf): void {
     if (target !== this.#target) {
       this.#refused = null
       this.#wasAskedAgain = false
     }
     this.#target = target
     this.#upstream = upstream
+    this.#factsOf = factsOf
     this.#isOn = (this.#options.onRefused ?? (translation ? 'adjust' : 'relay')) === 'adjust'
-    this.leftOut = []
+    this.#renamed = null
+    this.#leftOut = []
+  }
+
+  /** Members that the current attempt renames because of a fact. */
+  get renamed(): readonly string[] {
+    return this.#renamed ? [this.#renamed.from] : []
+  }
+
+  /** Members that the current attempt renames or leaves out. */
+  get adjusted(): readonly string[] {
+    return [...this.renamed, ...this.#leftOut]
   }
 
   /** Returns the body to send to the target. */
   fit(body: string, translation: Translation | null): string {
-    const { optional } = this.#upstream!
-    if (!this.#isOn || !optional) return body
+    const { optional = [], renamed } = this.#upstream!
+    const isNamed = !translation && this.#options.onRefused !== 'relay'
+    const named = isNamed ? (renamed?.(body, this.#factsOf) ?? null) : null
+    this.#renamed = named
+    if (!this.#isOn && !named) return body
     const { provider, model } = this.#target!
     const known: RefusedMember[] = [...this.#options.learned.of(provider, model)]
     if (this.#refused) known.push(this.#refused.refused)
-    const { body: fitting, leftOut, losses } = withoutRefusedMembers(optional, body, known)
+    // A provider of the model may know only the other name.
+    if (known.some(({ parameter }) => parameter === named?.to)) this.#renamed = null
+    const from = this.#renamed ? named!.body : body
+    const { leftOut, losses, ...made } = withoutRefusedMembers(
+      optional,
+      from,
+      this.#isOn ? known : [],
+      this.#factsOf,
+    )
     for (const loss of losses) translation?.lose(loss)
-    this.leftOut = leftOut
-    this.#body = this.#wasAskedAgain ? null : fitting
-    return fitting
+    this.#leftOut = leftOut
+    this.#body = this.#wasAskedAgain ? null : made.body
+    return made.body
   }
 
   /** Returns the record of this attempt if the request should be repeated; null if its answer is final. */
   askAgain(answer: Whole): Failure | null {
     const body = this.#body
     this.#body = null
-    const { optional } = this.#upstream!
-    if (body === null || !optional || !REFUSALS.includes(answer.status) || this.#wasAskedAgain) return null
+    if (body === null || !REFUSALS.includes(answer.status) || this.#wasAskedAgain) return null
     const error = providerErrorIn(answer.body, this.#upstream!)
-    this.#refused = error && refusedMember(optional, body, error)
+    this.#refused = error && (this.#refusedName(error) ?? this.#refusedMember(body, error))
     if (!this.#refused) return null
     this.#wasAskedAgain = true
     const message = `${targetId(this.#target!)}: ${error!.message}`
     return { ...failure('failed', 'upstream_error', message, answer), body: answer.body, error }
+  }
+
+  #refusedMember(body: string, error: ProviderError): ReturnType<typeof refusedMember> {
+    const { optional } = this.#upstream!
+    return this.#isOn && optional ? refusedMember(optional, body, error, this.#factsOf) : null
+  }
+
+  /** Returns the name that this attempt gave a member, if the provider does not know the name. */
+  #refusedName({ message, param }: ProviderError): ReturnType<typeof refusedMember> {
+    const { to } = this.#renamed ?? {}
+    if (to === undefined || (param ?? to) !== to || !message.includes(to) || !UNKNOWN_NAME.test(message))
+      return null
+    return { refused: { parameter: to, value: null, isReplaced: true }, isAlone: true }
   }
 
   /** Remembers the earlier refusal, because the target has now accepted the request. */

@@ -131,8 +131,10 @@ export interface SendResult {
   readonly translation: Translation | null
   /** Translation of the attempt that gave the answer. */
   readonly answerTranslation: Translation | null
-  /** Members that the last attempt left out because the provider refuses them. */
+  /** Members that the last attempt left out or renamed because the provider refuses them. */
   readonly adjusted: readonly string[]
+  /** Those of them that it renamed because of a fact. */
+  readonly renamed: readonly string[]
   /** Name of the last attempt's credential; null if its provider has only one. */
   readonly credential: string | null
   /** Losses of the session because a different key of the provider served it before. */
@@ -171,6 +173,12 @@ class Walk {
     readonly translation: Translation | null
   } | null = null
   readonly #adjuster: Adjuster
+  /** Refusal after which this target got a changed request; null if there is none. */
+  #refusal: {
+    readonly answer: Failure
+    readonly from: Target
+    readonly translation: Translation | null
+  } | null = null
   /** Reasons for failures, by target id; null until a target has failed. */
   #reasons: Map<string, string> | null = null
 
@@ -197,7 +205,9 @@ class Walk {
     if (this.#translation || this.#clientRequest.continues?.keeper !== target.provider)
       this.#clientRequest = writtenOut(this.#clientRequest)
     this.#dialect = this.#translation ?? spoken
-    this.#adjuster.begin(target, this.#dialect, this.#translation)
+    this.#adjuster.begin(target, this.#dialect, this.#translation, (dialect) =>
+      provider.factsOf(target.model, dialect),
+    )
     try {
       this.#credential = null
       const credential = provider.credentials.take({ caller, session, tried: this.#triedCredentials })
@@ -308,8 +318,10 @@ class Walk {
     else if (tooLong) answer = tooLong
     else if (answer.kind !== 'failure' && answer.status < 300) this.#adjuster.accepted()
     if (answer.kind === 'stream') this.#end({ ...answer, exchange: this.#exchange! }, target, null)
-    else if (answer.kind === 'whole') this.#end(answer, target, null)
+    else if (answer.kind === 'whole') this.#endWhole(answer)
     else {
+      if (again && this.#refusal?.from !== target)
+        this.#refusal = { answer, from: target, translation: this.#translation }
       this.#reasons ??= new Map()
       this.#reasons.set(targetId(target), answer.message.slice(0, MAX_REASON))
       // A provider's answer helps a client more than the gateway's message about a lost connection.
@@ -323,6 +335,19 @@ class Walk {
           listener.failed(target, turn?.waitMs ?? retryAfterMs(answer) ?? cooldown)
         this.#moveOn(answer)
       }
+    }
+  }
+
+  /** Ends with an answer. The refusal of a changed request is not shown: the client reads the refusal of its own. */
+  #endWhole(answer: Whole): void {
+    const target = this.#tried
+    const refusal = answer.parsed || this.#refusal?.from !== target ? null : this.#refusal
+    const error = refusal && providerErrorIn(answer.body, this.#dialect!)
+    // Clients shorten a conversation that is too long. This holds for their own request, too.
+    if (!refusal || (error && this.#dialect!.isTooLong?.(error))) this.#end(answer, target, null)
+    else {
+      const last = { ...failure('failed', 'upstream_error', '', answer), error }
+      this.#end(refusal.answer, target, this.#endOf(last), refusal.translation)
     }
   }
 
@@ -405,7 +430,8 @@ class Walk {
       transport: failed ? (failed.transport ?? null) : this.#exchange!.transport,
       translation: this.#translation,
       answerTranslation,
-      adjusted: this.#adjuster.leftOut,
+      adjusted: this.#adjuster.adjusted,
+      renamed: this.#adjuster.renamed,
       credential: this.#credential?.name ?? null,
       moveLosses: this.#moveLosses(),
     })
@@ -429,7 +455,7 @@ class Walk {
       errorCode: error?.code ?? code,
       tokens: null,
       losses: lossesOf({ translation: this.#translation, moveLosses: this.#moveLosses() }),
-      adjusted: this.#adjuster.leftOut.length > 0 ? this.#adjuster.leftOut : null,
+      adjusted: this.#adjuster.adjusted.length > 0 ? this.#adjuster.adjusted : null,
       credential: this.#credential?.name ?? null,
       transport: outcome === 'not_sent' ? null : (this.#exchange?.transport ?? null),
     }

@@ -8,7 +8,8 @@ const renamed = (from: string, to: string): OptionalMember => ({
   loss: null,
   instead: {
     words: new RegExp(`\\buse ['"\`]${to}['"\`]`, 'i'),
-    members: ({ [from]: limit }) => ({ [to]: limit }),
+    members: ({ [from]: limit }, factsOf) =>
+      (factsOf('chat').chat_limit ?? to) === to ? { [to]: limit } : null,
     loss: null,
   },
 })
@@ -31,7 +32,8 @@ export const optional: readonly OptionalMember[] = [
     unless: /\bplease use \/v1\/responses instead\b/i,
     instead: {
       words: /\bset reasoning_effort to ['"`]none['"`]/i,
-      members: () => ({ reasoning_effort: 'none' }),
+      members: (_, factsOf) =>
+        factsOf('chat').efforts?.includes('none') === false ? null : { reasoning_effort: 'none' },
       loss: 'effort',
     },
   },

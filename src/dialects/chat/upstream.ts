@@ -10,12 +10,14 @@ import { errorOf, readError } from '../openai-errors.ts'
 import { KNOWN_TO_OPENAI, kindsIn, reportedIn, servedIn, tierIn, unknownIn } from '../served.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
+import { withKnownLimit } from './limit-name.ts'
 import { optional } from './optional.ts'
 import { askForUsage } from './stream-options.ts'
 import { tuned } from './tuned.ts'
 
 export const upstream = {
   optional,
+  renamed: withKnownLimit,
   tuned,
   isTooLong: ({ code, message }) =>
     code === 'context_length_exceeded' || /maximum context length|exceeds? the context window/i.test(message),

@@ -1,13 +1,17 @@
 // Members of a Messages request that may be omitted or replaced.
-import { effortOfBudget } from '../blocks.ts'
+import { Losses } from '../../core/losses.ts'
+import { effortOfBudget, nearestEffort } from '../blocks.ts'
 import { isObject, type Json, member } from '../json.ts'
-import type { OptionalMember } from '../optional-members.ts'
+import type { FactsOf, OptionalMember } from '../optional-members.ts'
 
-/** Returns members that request adaptive thinking, with the effort nearest to the budget. */
-function adaptive({ thinking, output_config }: Json): Json {
+/** Returns members that request adaptive thinking, with the accepted effort nearest to the budget. */
+function adaptive({ thinking, output_config }: Json, factsOf: FactsOf): Json | null {
+  const facts = factsOf('messages')
+  if (facts.thinking?.includes('adaptive') === false) return null
   const budget = member(thinking, 'budget_tokens')
-  const effort = typeof budget === 'number' ? { effort: effortOfBudget(budget) } : {}
-  const config = { ...effort, ...(isObject(output_config) ? output_config : {}) }
+  const asked = typeof budget === 'number' ? effortOfBudget(budget) : null
+  const effort = asked && facts.efforts ? nearestEffort(asked, facts.efforts, new Losses()) : asked
+  const config = { ...(effort && { effort }), ...(isObject(output_config) ? output_config : {}) }
   return {
     thinking: { type: 'adaptive' },
     ...(Object.keys(config).length > 0 && { output_config: config }),
