@@ -1,5 +1,6 @@
 // Requests that Gemini's models refuse, with Google's wording.
 import type { Facts } from '../../src/models/facts.ts'
+import { geminiTurns } from '../schemas/conversation.ts'
 import type { Fields, ModelProblem } from './problem.ts'
 import { tokensIn } from './tokens.ts'
 
@@ -46,8 +47,9 @@ function signatureProblem(contents: unknown): string | null {
   if (!Array.isArray(contents)) return null
   const isSaid = ({ role, parts }: Fields) =>
     role !== 'model' && !parts?.some((part: Fields) => 'functionResponse' in part)
-  for (const [position, { parts }] of contents.slice(contents.findLastIndex(isSaid) + 1).entries()) {
-    const first = parts?.find((part: Fields) => 'functionCall' in part)
+  const turns = geminiTurns(contents.slice(contents.findLastIndex(isSaid) + 1))
+  for (const [position, { parts }] of turns.entries()) {
+    const first: Fields | undefined = parts.find((part) => 'functionCall' in part)
     if (first && !first.thoughtSignature)
       return `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:${first.functionCall.name}\` , position ${position + 1}.`
   }

@@ -374,6 +374,12 @@ const called = (signature: object) => ({
     { role: 'user', parts: [{ functionResponse: { name: 'weather', response: { output: 'rain' } } }] },
   ],
 })
+/** Parallel calls and their responses in contents of their own. */
+const calledBesides = () => {
+  const { contents } = called({ thoughtSignature: 'c2lnbmVk' })
+  const [said, call, response] = contents
+  return { contents: [said, call, called({}).contents[1], response, response] }
+}
 const strict = (field: string) => ({
   tools: [
     { functionDeclarations: [{ name: 'weather', [field]: { ...SCHEMA, additionalProperties: false } }] },
@@ -426,6 +432,7 @@ const GEMINI = rows(
       'R',
     ],
     ['gemini-3-pro-preview gemini-3.8-flash', called({ thoughtSignature: 'c2lnbmVk' }), null, 'R'],
+    ['gemini-3-pro-preview gemini-3.8-flash', calledBesides(), null, 'R'],
     ['gemini-2.5-pro gemini-2.5-flash', called({}), null, 'R'],
     ['gemini-2.5-pro gemini-3.1-pro', strict('parameters'), 'Unknown name "additionalProperties"', 'R'],
     ['gemini-2.5-pro gemini-3.1-pro', strict('parametersJsonSchema'), null, 'G'],

@@ -123,6 +123,18 @@ const refused: [title: string, provider: string, asked: Case, words: RegExp][] =
     /equal to the number of function call parts/,
   ],
   [
+    'fewer responses than calls, in contents of their own,',
+    'gemini',
+    gemini(says, calls('f'), calls('g'), calls('h'), answers('f'), answers('g')),
+    /equal to the number of function call parts/,
+  ],
+  [
+    'more responses than calls',
+    'gemini',
+    gemini(says, calls('f'), answers('f'), answers('f')),
+    /equal to the number of function call parts/,
+  ],
+  [
     'a question after a call',
     'gemini',
     gemini(says, calls('f'), says),
@@ -163,6 +175,23 @@ const accepted: [title: string, provider: string, asked: Case][] = [
     responses([user, asks('c1'), asks('c2'), user, output('c2'), output('c1')]),
   ],
   ['responses after calls', 'gemini', gemini(says, calls('f', 'g'), answers('g', 'f'))],
+  ['each response in its own content', 'gemini', gemini(says, calls('f', 'g'), answers('f'), answers('g'))],
+  ['each call in its own content', 'gemini', gemini(says, calls('f'), calls('g'), answers('f', 'g'), says)],
+  [
+    'a response with the role `function`',
+    'gemini',
+    gemini(says, calls('f', 'g'), { ...answers('f'), role: 'function' }, answers('g')),
+  ],
+  [
+    'contents without a role',
+    'gemini',
+    gemini({ parts: [{ text: 'Where to?' }] }, calls('f', 'g'), { parts: answers('f').parts }, answers('g')),
+  ],
+  [
+    'text of the model beside its call, and of the user beside the response',
+    'gemini',
+    gemini(says, says, { role: 'model', parts: [{ text: 'Hm.' }] }, calls('f'), answers('f'), says),
+  ],
   [
     'snake_case',
     'gemini',

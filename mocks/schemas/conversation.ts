@@ -146,18 +146,18 @@ function turnsOf(messages: readonly Json[]): Turn[] {
 
 /**
  * Checks a Gemini conversation: a turn with calls is followed by a turn with equally many responses, and
- * responses occur only after calls.
+ * responses occur only after calls. Neighbouring contents of one role are one turn.
  */
 export function geminiConversation({ contents }: Json): Problem | null {
-  const turns = list(contents)
+  const turns = geminiTurns(list(contents))
   const count = (index: number, ...names: string[]): number =>
-    list(turns[index]?.parts).filter((part) => names.some((name) => name in part)).length
-  for (const index of turns.keys()) {
+    (turns[index]?.parts ?? []).filter((part) => names.some((name) => name in part)).length
+  for (const [index, { first }] of turns.entries()) {
     const responses = count(index, 'functionResponse', 'function_response')
     const calls = index === 0 ? 0 : count(index - 1, 'functionCall', 'function_call')
     if (responses === calls) continue
     return {
-      path: ['contents', index],
+      path: ['contents', first],
       message:
         calls === 0
           ? 'Please ensure that function response turn comes immediately after a function call turn.'
@@ -165,4 +165,22 @@ export function geminiConversation({ contents }: Json): Problem | null {
     }
   }
   return null
+}
+
+/** A turn of a Gemini conversation; `first`: index of its first content. */
+export interface GeminiTurn {
+  readonly first: number
+  readonly parts: readonly Json[]
+}
+
+/** Joins neighbouring contents of one role to turns. Every role except `model` is the user's. */
+export function geminiTurns(contents: readonly Json[]): GeminiTurn[] {
+  const turns: { isModel: boolean; first: number; parts: Json[] }[] = []
+  for (const [first, { role, parts }] of contents.entries()) {
+    const isModel = role === 'model'
+    const last = turns.at(-1)
+    if (last?.isModel === isModel) last.parts.push(...list(parts))
+    else turns.push({ isModel, first, parts: [...list(parts)] })
+  }
+  return turns
 }
