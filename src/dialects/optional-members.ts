@@ -30,12 +30,12 @@ export interface OptionalMember {
 export interface RequestedChange {
   readonly words: RegExp
   /** Returns the members to set in the body; null if the model is known to refuse them. */
-  readonly members: (body: Json, factsOf: FactsOf) => Json | null
+  readonly members: (body: Json, factsOf: FactsIn) => Json | null
   readonly loss: Loss | null
 }
 
 /** Returns the known facts about the model when called in a dialect. */
-export type FactsOf = (dialect: string) => Facts
+export type FactsIn = (dialect: string) => Facts
 
 /** A member that a provider refused, with every value or with a particular value. */
 export interface RefusedMember {
@@ -55,7 +55,7 @@ export function refusedMember(
   optional: readonly OptionalMember[],
   body: string,
   error: ProviderError,
-  factsOf: FactsOf,
+  factsOf: FactsIn,
 ): { readonly refused: RefusedMember; readonly isAlone: boolean } | null {
   const json = JSON.parse(body) as Json
   const present = optional.filter(({ path }) => valueAt(json, path) !== undefined)
@@ -113,7 +113,7 @@ export function withoutRefusedMembers(
   optional: readonly OptionalMember[],
   body: string,
   refused: readonly RefusedMember[],
-  factsOf: FactsOf,
+  factsOf: FactsIn,
 ): { readonly body: string; readonly leftOut: readonly string[]; readonly losses: readonly Loss[] } {
   if (refused.length === 0) return { body, leftOut: [], losses: [] }
   const json = JSON.parse(body) as Json

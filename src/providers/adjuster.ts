@@ -4,7 +4,7 @@
 import { type ProviderError, type Target, targetId } from '../core/call.ts'
 import type { Translation, UpstreamDialect } from '../dialects/dialect.ts'
 import {
-  type FactsOf,
+  type FactsIn,
   type RefusedMember,
   refusedMember,
   withoutRefusedMembers,
@@ -33,7 +33,7 @@ export class Adjuster {
   #target: Target | null = null
   #upstream: UpstreamDialect | null = null
   #isOn = false
-  #factsOf!: FactsOf
+  #factsOf!: FactsIn
   /** Names of a member that the current attempt renames because of a fact; null if there is none. */
   #renamed: { readonly from: string; readonly to: string } | null = null
   /** The sent body, while its refusal may still be learned from. */
@@ -50,7 +50,7 @@ export class Adjuster {
   }
 
   /** Begins an attempt. `factsOf`: facts about the target's model. */
-  begin(target: Target, upstream: UpstreamDialect, translation: Translation | null, factsOf: FactsOf): void {
+  begin(target: Target, upstream: UpstreamDialect, translation: Translation | null, factsOf: FactsIn): void {
     if (target !== this.#target) {
       this.#refused = null
       this.#wasAskedAgain = false

@@ -176,7 +176,27 @@ const ANTHROPIC: readonly UsageRow[] = [
       ],
     },
     0.0475,
-    { served: 'claude-opus-4-8', record: { response_model: 'claude-opus-4-8' } },
+    {
+      served: 'claude-opus-4-8',
+      record: { response_model: 'claude-opus-4-8', 'tokens.input': 10_000, 'tokens.output': 900 },
+    },
+  ),
+  claude(
+    '17b declined by every model',
+    'claude-fable-5',
+    {
+      ...tokens(5_000, 0),
+      iterations: [
+        { type: 'message', model: 'claude-fable-5', ...tokens(5_000, 0), cache_read_input_tokens: 40 },
+        { type: 'fallback_message', model: 'claude-opus-4-8', ...tokens(5_000, 0) },
+      ],
+    },
+    0,
+    {
+      stopReason: 'refusal',
+      served: 'claude-opus-4-8',
+      record: { 'tokens.input': 10_040, 'tokens.cached_input': 40, 'tokens.output': 0 },
+    },
   ),
   claude(
     '18 declined half-way',

@@ -2,10 +2,10 @@
 import { Losses } from '../../core/losses.ts'
 import { effortOfBudget, nearestEffort } from '../blocks.ts'
 import { isObject, type Json, member } from '../json.ts'
-import type { FactsOf, OptionalMember } from '../optional-members.ts'
+import type { FactsIn, OptionalMember } from '../optional-members.ts'
 
 /** Returns members that request adaptive thinking, with the accepted effort nearest to the budget. */
-function adaptive({ thinking, output_config }: Json, factsOf: FactsOf): Json | null {
+function adaptive({ thinking, output_config }: Json, factsOf: FactsIn): Json | null {
   const facts = factsOf('messages')
   if (facts.thinking?.includes('adaptive') === false) return null
   const budget = member(thinking, 'budget_tokens')

@@ -102,7 +102,7 @@ export function laterUsage(before: Usage | null, now: Usage): Usage {
   }
 }
 
-/** Returns the tokens of all billed parts of a call, with details of how they were served. */
+/** Returns the tokens of all parts of a call, billed or not, with details of how they were served. */
 export function tokensOf(usage: Usage, stopReason?: unknown): Tokens {
   const top = tokensIn(usage)
   const { parts, model, doubts } = partsOf(usage, top)
@@ -169,16 +169,14 @@ function partsOf(
 
 const billed = ({ kind, model, tokens }: Iteration): Part => ({ kind, model, tokens, billed: true })
 
-/** Returns the sum of the billed parts. Input or output is unknown if one part lacks the count. */
+/** Returns the sum of the parts, billed or not. Input or output is unknown if one billed part lacks the count. */
 function sumOf(parts: readonly Part[]): PartTokens {
-  const all = parts.filter((part) => part.billed).map(({ tokens }) => tokens)
   const needed = (name: 'input' | 'output') =>
-    all.reduce(
-      (sum: number | null, each) => (sum === null || each[name] === null ? null : sum + each[name]),
-      0,
-    )
+    parts.some(({ billed, tokens }) => billed && tokens[name] === null)
+      ? null
+      : parts.reduce((sum, { tokens }) => sum + (tokens[name] ?? 0), 0)
   const known = (name: 'cached_input' | 'cache_write' | 'cache_write_1h') => {
-    const counts = all.flatMap((each) => each[name] ?? [])
+    const counts = parts.flatMap(({ tokens }) => tokens[name] ?? [])
     return counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0)
   }
   return {
