@@ -2,11 +2,12 @@
 // configured. The client may immediately continue the answer, even at another gateway, and this gateway may
 // be killed in between.
 import type { ParsedEvent, Target } from '../core/call.ts'
-import type { AnswerCollector, AnswerStoring } from '../dialects/dialect.ts'
+import type { AnswerCollector, AnswerStoring, NamedItems } from '../dialects/dialect.ts'
 import type { ResponseStore } from '../responses-store/response-store.ts'
 import { after, detached, stray } from '../shared/boundary.ts'
 import { ANSWER_WEIGHT, MEMORY, type Share } from '../shared/memory.ts'
 import type { Store } from '../store/store.ts'
+import type { GivenItems } from './given-items.ts'
 
 /**
  * Maximum wait for the write, ms. When it is over, the client receives its answer, and the ids are recorded at the
@@ -30,6 +31,14 @@ export interface Storing {
   readonly runId: string | null
 }
 
+/** Settings for remembering the items of one answer. */
+export interface Remembering {
+  readonly items: GivenItems
+  readonly named: NamedItems
+  readonly openCollector: AnswerStoring['openCollector']
+  readonly keyName: string | null
+}
+
 export interface KeepingOptions {
   readonly callId: string
   readonly write: Store['write']
@@ -38,6 +47,8 @@ export interface KeepingOptions {
   readonly namesAnswer: boolean
   /** Settings for storing the answer; null if the gateway does not store it. */
   readonly stored: Storing | null
+  /** Settings for remembering the items of the answer; null if the client asks that nothing be stored. */
+  readonly remembered: Remembering | null
   readonly onFault: (error: unknown) => void
 }
 
@@ -56,6 +67,11 @@ export class AnswerKeeping {
   constructor(options: KeepingOptions) {
     this.#options = options
     this.#collector = options.stored?.storing.openCollector() ?? null
+  }
+
+  /** Called before the first part of an answer that the gateway itself writes. Only it knows the ids. */
+  translated(): void {
+    this.#collector ??= this.#options.remembered?.openCollector() ?? null
   }
 
   /** Processes a part of a stream, as sent. The ids are usually recorded long before the end. */
@@ -77,7 +93,8 @@ export class AnswerKeeping {
   beforeEnd(parsed: ParsedEvent, from: Target): Promise<void> | null {
     const waits: Promise<unknown>[] = []
     if (this.#isNew(parsed) || !this.#isNamed) waits.push(this.#name(true))
-    if (this.#collector) waits.push(this.#keep(this.#collector, from))
+    if (this.#options.stored) waits.push(this.#keep(this.#collector!, from))
+    else this.#remember(this.#collector?.answer ?? null, null)
     return waits.length === 0 ? null : within(Promise.all(waits), MAX_WAIT_MS)
   }
 
@@ -87,7 +104,7 @@ export class AnswerKeeping {
     const drop = () => {
       this.#collector = null
     }
-    this.#share ??= MEMORY.open(this.#options.stored!.keyName, 'cache', drop)
+    this.#share ??= MEMORY.open((this.#options.stored ?? this.#options.remembered!).keyName, 'cache', drop)
     if (!this.#share.take(ANSWER_WEIGHT * length)) this.#share.drop()
     return this.#collector
   }
@@ -122,16 +139,25 @@ export class AnswerKeeping {
       if (!answer) return
       // The client may have deleted the answer at another gateway in the meantime.
       if (runId !== null && (await store.find(runId, keyName)) === null) return
+      const keeper = this.#responseId === answer.id ? provider : null
+      this.#remember({ ...answer, id: runId ?? answer.id }, keeper)
       await store.save(runId ?? answer.id, keyName, previous, {
         input: storing.inputItems(text),
         output: answer.output,
         answer: runId === null ? answer.json : storing.runs.completed(answer.json, runId),
-        keeper: runId === null && this.#responseId === answer.id ? provider : null,
+        keeper: runId === null ? keeper : null,
       })
       this.isKept = true
     } catch (error) {
       this.#options.onFault(error)
     }
+  }
+
+  #remember(answer: AnswerCollector['answer'], keeper: string | null): void {
+    const { remembered } = this.#options
+    if (!answer || !remembered) return
+    const { items, named, keyName } = remembered
+    items.add(answer.output, named, { answerId: answer.id, keyName, keeper })
   }
 }
 

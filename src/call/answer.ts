@@ -62,7 +62,8 @@ export interface AnswerResult {
 
 /** Reports to `answering.answered`. Throws only if the gateway itself fails. */
 export function answerClient(result: SendResult, answering: Answering): void {
-  const { answer } = result
+  const { answer, answerTranslation } = result
+  if (answerTranslation) answering.keeping.translated()
   if (answer.kind === 'stream') answerStream(answer, result, answering)
   else if (answer.kind === 'failure') answering.answered(answerFailure(answer, result, answering))
   else if (answer.parsed) answerWhole(answer, result, answering)

@@ -14,6 +14,7 @@ import type { Router } from '../routing/router.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { Store } from '../store/store.ts'
 import type { BackgroundRunner } from './background-run.ts'
+import type { GivenItems } from './given-items.ts'
 import type { RunsHere } from './run-here.ts'
 
 export interface CallContext {
@@ -26,6 +27,8 @@ export interface CallContext {
   }
   /** Responses that the gateway stores; null if it stores none. */
   readonly responses: ResponseStore | null
+  /** Items of answers that clients may name instead of sending them. */
+  readonly items: GivenItems
   /** Background calls that continue at their provider. */
   readonly background: BackgroundRunner
   /** Background calls that the gateway itself runs. */

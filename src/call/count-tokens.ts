@@ -12,6 +12,7 @@ import { encodeHeader, replyJson } from '../http/reply.ts'
 import { request as askOne } from '../providers/undici.ts'
 import { once, stray } from '../shared/boundary.ts'
 import type { CallContext } from './context.ts'
+import { withNamedItems } from './named-items.ts'
 import { maskingOwn } from './own-credential.ts'
 import { stateFor } from './provider-state.ts'
 import { readRequest } from './read-request.ts'
@@ -54,9 +55,12 @@ async function answerCount(
 ): Promise<void> {
   const { request: incoming, requestId, slot } = admitted
   const limit = context.config.server.body_limit
-  const body = await new Promise<JsonBody>((body, refuse) =>
+  const sent = await new Promise<JsonBody>((body, refuse) =>
     readJson(incoming, limit, slot, { body, refuse }),
   )
+  const { storing } = dialect
+  const whole = storing && (await withNamedItems(storing, sent, admitted, context))
+  const body = whole?.body ?? sent
   const { request } = readRequest(dialect, body, admitted, context)
   const found = context.router.peek(request.model, dialect.name)
   if (!found) throw unknownModel(request.model)

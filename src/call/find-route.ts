@@ -58,7 +58,7 @@ export function findRoute(
   })
   if (!routed) throw unknownModel(request.model)
   const { tracker, conversation } = routed
-  const isRepeatable = !noKeeper && !kept?.changes
+  const isRepeatable = !noKeeper && !kept?.changes && !request.lost
   const found = (route: Route): RoutedRequest => ({
     ...{ request, route, tracker, sessionId, conversation, agentId, purpose, keepsAnswer, isRepeatable },
   })

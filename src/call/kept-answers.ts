@@ -53,6 +53,7 @@ async function answerKept(
       'stream: a kept answer is not streamed; ask again until it is complete.',
     )
   const about = { method: request.method!, rest, query: new URLSearchParams(query) }
+  if (about.method === 'DELETE') context.items.forget(id, caller.name)
   const own = await answerAbout(dialect, id, about, admitted, context)
   const reply = (status: number, json: string, from: OutgoingHttpHeaders) =>
     replyJson(response, status, json, { [dialect.requestIdHeader]: requestId, ...from })

@@ -27,9 +27,9 @@ export function withoutLossy(
   const lost = (target: Target): string[] => {
     const provider = providers.get(target.provider)!
     const translation = translationFor(target)
-    if (!translation) return []
-    translation.request(request, target.model, { basePath: provider.basePath, key: null })
-    return translation.losses.filter((loss) => isRefused(policy, loss))
+    translation?.request(request, target.model, { basePath: provider.basePath, key: null })
+    const losses = new Set([...(request.lost ?? []), ...(translation?.losses ?? [])])
+    return [...losses].filter((loss) => isRefused(policy, loss))
   }
   const judged = route.candidates.map((target) => ({ target, losses: lost(target) }))
   const [first, ...rest] = judged.filter(({ losses }) => losses.length === 0).map(({ target }) => target)

@@ -30,6 +30,7 @@ import type { BackgroundRun } from './background-run.ts'
 import { type Closing, closingOf, maskedCode } from './closing.ts'
 import type { CallContext } from './context.ts'
 import { findRoute, type RoutedRequest } from './find-route.ts'
+import { type WithItems, withNamedItems } from './named-items.ts'
 import { maskingOwn, mayUseCallers } from './own-credential.ts'
 import { type KeptState, type NamedState, stateFor } from './provider-state.ts'
 import { readRequest } from './read-request.ts'
@@ -75,6 +76,8 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   /** Id of the continued response, if the gateway has its conversation. */
   #previous: string | null = null
   #conversation: string | null = null
+  /** The request as received, with the items that it names. Null if it names none. */
+  #turn: string | null = null
   #trace!: CallTrace
   #hit: CachedAnswer | undefined
 
@@ -129,10 +132,31 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     }
   }
 
-  #find(body: JsonBody, read: ReadRequest): void {
-    const named = stateFor(this.dialect, body, this.#admitted, this.context)
+  /**
+   * Finds the state that a request names. Items of earlier answers are first put into the request, if the gateway
+   * has them; then `isWhole` is true.
+   */
+  #find(body: JsonBody, read: ReadRequest, isWhole = false): void {
+    const { dialect, context } = this
+    const items =
+      dialect.storing && !isWhole ? withNamedItems(dialect.storing, body, this.#admitted, context) : null
+    if (items !== null) {
+      this.#whenReady(items, (items) => this.#find(...this.#whole(items, body, read), true))
+      return
+    }
+    const named = stateFor(dialect, body, this.#admitted, context)
     if (named === null) this.#route(body, read, null)
     else this.#whenReady(named, (named) => this.#goOn(body, read, named))
+  }
+
+  #whole(items: WithItems | null, body: JsonBody, read: ReadRequest): [JsonBody, ReadRequest] {
+    if (items === null) return [body, read]
+    const { kept, isLossy, ...whole } = items
+    const { request, ...facts } = readRequest(this.dialect, whole.body, this.#admitted, this.context)
+    const { text } = whole.body
+    const named = kept && { text: kept.text, continues: { keeper: kept.keeper, text } }
+    this.#turn = text
+    return [whole.body, { ...facts, request: { ...request, ...named, ...(isLossy && { lost: ['store'] }) } }]
   }
 
   /** Routes a request that continues a conversation. The gateway may have the earlier turns. */
@@ -146,9 +170,11 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     if (text.length > limit) throw conversationTooLong(limit)
     const whole = { ...body, text, json: JSON.parse(text) }
     const { request, ...facts } = readRequest(this.dialect, whole, this.#admitted, this.context)
-    const continues = { keeper: conversation.keeper, text }
+    const { text: sent, continues: named, lost } = read.request
+    const keeper = (named ?? conversation).keeper === conversation.keeper ? conversation.keeper : null
+    const before = { text: sent, continues: { keeper, text }, ...(lost && { lost }) }
     this.#previous = this.dialect.storing!.previousIn(body.json)
-    this.#route(whole, { ...facts, request: { ...request, text: body.text, continues } }, kept)
+    this.#route(whole, { ...facts, request: { ...request, ...before } }, kept)
   }
 
   #route(body: JsonBody, read: ReadRequest, kept: KeptState | null): void {
@@ -351,20 +377,25 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   }
 
   #keepingOf({ json }: JsonBody, { request, keepsAnswer }: RoutedRequest): AnswerKeeping {
-    const { store, mask, responses, onFault } = this.context
+    const { store, mask, responses, items, onFault } = this.context
     const { storing } = this.dialect
     this.#namesAnswer = keepsAnswer
     const { keyName, id: callId } = this.call
-    const mayKeep = responses !== null && storing?.mayKeep(json) === true
-    const kept = mayKeep && {
-      ...{ store: responses, storing, keyName, text: request.text },
-      previous: this.#previous ?? storing.previousIn(json),
-    }
+    const mayKeep = storing?.mayKeep(json) === true
+    const kept = mayKeep &&
+      responses !== null && {
+        ...{ store: responses, text: this.#turn ?? request.text },
+        ...{ storing, keyName },
+        previous: this.#previous ?? storing.previousIn(json),
+      }
     if (kept && this.#runsHere)
       this.#here = new RunHere({ ...kept, callId, stop: () => this.#leave() }, this.context.runsHere)
     const stored: Storing | null = kept ? { ...kept, runId: this.#here?.id ?? null } : null
     return new AnswerKeeping({
       ...{ callId, write: store.write, mask, namesAnswer: keepsAnswer, stored },
+      remembered: mayKeep
+        ? { items, named: storing.named, openCollector: storing.openCollector, keyName }
+        : null,
       onFault: (error) => onFault(error, callId),
     })
   }

@@ -22,7 +22,8 @@ export const LOSSES = {
   mcp_servers: 'Servers with tools that the provider itself should call.',
   metadata: 'Labels of the request, and its user.',
   service_tier: 'The speed and the place at which the provider serves the call.',
-  store: 'The request to store the answer at the provider, or to continue a stored answer.',
+  store:
+    'The request to store the answer at the provider, or to continue a stored answer, or an item that the request only names.',
   thread:
     'The conversation’s storage at the provider; the client sends the whole conversation again with the next turn.',
   prompt_cache: 'The key and the lifetime of the provider’s prompt cache.',

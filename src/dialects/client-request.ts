@@ -1,4 +1,5 @@
 // A client's request, as the gateway holds it during a call.
+import type { Loss } from '../core/losses.ts'
 
 /** The parts of a request that the gateway needs. Holds the body's text, never the parsed body. */
 export interface ClientRequest {
@@ -24,6 +25,8 @@ export interface ClientRequest {
     /** The request with the whole conversation. */
     readonly text: string
   }
+  /** Losses of the request at every target. */
+  readonly lost?: readonly Loss[]
   /** False if a provider has refused reasoning of earlier turns; then a translation omits it. */
   readonly returnsReasoning?: false
 }

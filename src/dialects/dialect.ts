@@ -123,12 +123,28 @@ export interface AnswerStoring {
   /** Returns the id of the answer that a request continues; null if it continues none. */
   previousIn(json: Readonly<Record<string, unknown>>): string | null
   inputItems(text: string): string[]
+  readonly named: NamedItems
   /** Returns a request with the items of all earlier turns. */
   writeOut(text: string, before: readonly string[]): string
   openCollector(): AnswerCollector
   readonly runs: RunAnswers
   /** Returns the gateway's response to a request about a stored answer; null if only a provider can respond. */
   answerAbout(asked: AskedAbout, kept: KeptAnswer): string | null
+}
+
+/** Items of earlier answers that a request only names. Requests and items are JSON strings. */
+export interface NamedItems {
+  /** Returns the ids of the items that a request names. */
+  in(json: Readonly<Record<string, unknown>>): readonly string[]
+  /** Returns the id of the answer that has an item; null if the gateway did not give out the item's id. */
+  answerOf(id: string): string | null
+  /** Returns the id of an item; null if it has none. */
+  idOf(item: string): string | null
+  /**
+   * Returns a request with the items in place of their ids, for any provider. Null removes an item, and the
+   * results of its calls. Items that are missing in `items` stay named.
+   */
+  writtenOut(text: string, items: ReadonlyMap<string, string | null>): string
 }
 
 /** Background answers that the gateway itself runs. Requests and answers are JSON strings. */
@@ -257,7 +273,8 @@ export interface UpstreamDialect {
    */
   readonly renamed?: (
     body: string,
-    factsOf: (dialect: string) => Facts,
+    model: string,
+    factsOf: NonNullable<ProviderAccess['factsOf']>,
   ) => { readonly body: string; readonly from: string; readonly to: string } | null
   /** Request members that may be omitted if a provider refuses them. */
   readonly optional?: readonly OptionalMember[]

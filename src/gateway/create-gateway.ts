@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
 import { BackgroundRuns } from '../call/background.ts'
 import type { CallContext } from '../call/context.ts'
+import { GivenItems } from '../call/given-items.ts'
 import { RunsHere } from '../call/run-here.ts'
 import type { Account } from '../core/period.ts'
 import { type Log, SILENT } from '../core/process-log.ts'
@@ -130,7 +131,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       pageFiles: readPage(options.page ?? PAGE_DIRECTORY),
     },
     callParts: {
-      ...{ replay, now, learned, responses, background, runsHere },
+      ...{ replay, now, learned, responses, background, runsHere, items: new GivenItems() },
       ...{ onFault: onInternalError, tracing: telemetry ?? null },
       store: { ...watched, saveArtifact: store.saveArtifact, calls },
     },

@@ -55,7 +55,16 @@ export interface InForceDeps {
   readonly readParts: Omit<ReadContext, 'config' | 'router' | 'plainLosses' | 'factsOf' | 'configuration'>
   readonly callParts: Pick<
     CallContext,
-    'replay' | 'store' | 'responses' | 'background' | 'runsHere' | 'tracing' | 'learned' | 'now' | 'onFault'
+    | 'replay'
+    | 'store'
+    | 'responses'
+    | 'items'
+    | 'background'
+    | 'runsHere'
+    | 'tracing'
+    | 'learned'
+    | 'now'
+    | 'onFault'
   >
 }
 

@@ -2,7 +2,7 @@
 // refused earlier and, once for each target, a member that was just refused. A refusal is remembered if the same
 // request was accepted without the member. Independent of dialects and providers.
 import { type ProviderError, type Target, targetId } from '../core/call.ts'
-import type { Translation, UpstreamDialect } from '../dialects/dialect.ts'
+import type { ProviderAccess, Translation, UpstreamDialect } from '../dialects/dialect.ts'
 import {
   type FactsIn,
   type RefusedMember,
@@ -24,6 +24,8 @@ export interface AdjusterOptions {
 /** Statuses with which providers refuse content. */
 const REFUSALS = [400, 422]
 
+const NONE: readonly string[] = []
+
 /** Words of providers for a parameter that they do not know. */
 const UNKNOWN_NAME =
   /\b(unsupported parameter|unknown|unrecogni[sz]ed|unexpected|extra (inputs|fields)|not (supported|permitted|allowed))\b/i
@@ -33,24 +35,31 @@ export class Adjuster {
   #target: Target | null = null
   #upstream: UpstreamDialect | null = null
   #isOn = false
-  #factsOf!: FactsIn
-  /** Names of a member that the current attempt renames because of a fact; null if there is none. */
-  #renamed: { readonly from: string; readonly to: string } | null = null
+  #factsOf!: NonNullable<ProviderAccess['factsOf']>
+  /** The new name of the member that the current attempt renames; null if there is none. */
+  #newName: string | null = null
   /** The sent body, while its refusal may still be learned from. */
   #body: string | null = null
   /** Member that the target has just refused; null if there is none. */
   #refused: ReturnType<typeof refusedMember> = null
   /** True once the request was repeated for this target because of a refusal. */
   #wasAskedAgain = false
-  /** Members that the current attempt leaves out. */
-  #leftOut: readonly string[] = []
+  /** Members that the current attempt renames because of a fact. */
+  renamed: readonly string[] = []
+  /** Members that the current attempt renames or leaves out. */
+  adjusted: readonly string[] = []
 
   constructor(options: AdjusterOptions) {
     this.#options = options
   }
 
-  /** Begins an attempt. `factsOf`: facts about the target's model. */
-  begin(target: Target, upstream: UpstreamDialect, translation: Translation | null, factsOf: FactsIn): void {
+  /** Begins an attempt. `factsOf`: facts about the provider's models. */
+  begin(
+    target: Target,
+    upstream: UpstreamDialect,
+    translation: Translation | null,
+    factsOf: NonNullable<ProviderAccess['factsOf']>,
+  ): void {
     if (target !== this.#target) {
       this.#refused = null
       this.#wasAskedAgain = false
@@ -59,41 +68,32 @@ export class Adjuster {
     this.#upstream = upstream
     this.#factsOf = factsOf
     this.#isOn = (this.#options.onRefused ?? (translation ? 'adjust' : 'relay')) === 'adjust'
-    this.#renamed = null
-    this.#leftOut = []
-  }
-
-  /** Members that the current attempt renames because of a fact. */
-  get renamed(): readonly string[] {
-    return this.#renamed ? [this.#renamed.from] : []
-  }
-
-  /** Members that the current attempt renames or leaves out. */
-  get adjusted(): readonly string[] {
-    return [...this.renamed, ...this.#leftOut]
+    this.#newName = null
+    this.renamed = NONE
+    this.adjusted = NONE
   }
 
   /** Returns the body to send to the target. */
   fit(body: string, translation: Translation | null): string {
     const { optional = [], renamed } = this.#upstream!
-    const isNamed = !translation && this.#options.onRefused !== 'relay'
-    const named = isNamed ? (renamed?.(body, this.#factsOf) ?? null) : null
-    this.#renamed = named
-    if (!this.#isOn && !named) return body
     const { provider, model } = this.#target!
+    const isNamed = !translation && this.#options.onRefused !== 'relay'
+    const named = isNamed ? (renamed?.(body, model, this.#factsOf) ?? null) : null
+    if (!this.#isOn && !named) return body
     const known: RefusedMember[] = [...this.#options.learned.of(provider, model)]
     if (this.#refused) known.push(this.#refused.refused)
-    // A provider of the model may know only the other name.
-    if (known.some(({ parameter }) => parameter === named?.to)) this.#renamed = null
-    const from = this.#renamed ? named!.body : body
+    // A host of the model may know only the other name.
+    const isNewName = named !== null && !known.some(({ parameter }) => parameter === named.to)
+    this.#newName = isNewName ? named.to : null
+    this.renamed = isNewName ? [named.from] : NONE
     const { leftOut, losses, ...made } = withoutRefusedMembers(
       optional,
-      from,
+      isNewName ? named.body : body,
       this.#isOn ? known : [],
-      this.#factsOf,
+      this.#factsIn,
     )
     for (const loss of losses) translation?.lose(loss)
-    this.#leftOut = leftOut
+    this.adjusted = [...this.renamed, ...leftOut]
     this.#body = this.#wasAskedAgain ? null : made.body
     return made.body
   }
@@ -111,15 +111,17 @@ export class Adjuster {
     return { ...failure('failed', 'upstream_error', message, answer), body: answer.body, error }
   }
 
+  readonly #factsIn: FactsIn = (dialect) => this.#factsOf(this.#target!.model, dialect)
+
   #refusedMember(body: string, error: ProviderError): ReturnType<typeof refusedMember> {
     const { optional } = this.#upstream!
-    return this.#isOn && optional ? refusedMember(optional, body, error, this.#factsOf) : null
+    return this.#isOn && optional ? refusedMember(optional, body, error, this.#factsIn) : null
   }
 
   /** Returns the name that this attempt gave a member, if the provider does not know the name. */
   #refusedName({ message, param }: ProviderError): ReturnType<typeof refusedMember> {
-    const { to } = this.#renamed ?? {}
-    if (to === undefined || (param ?? to) !== to || !message.includes(to) || !UNKNOWN_NAME.test(message))
+    const to = this.#newName
+    if (to === null || (param ?? to) !== to || !message.includes(to) || !UNKNOWN_NAME.test(message))
       return null
     return { refused: { parameter: to, value: null, isReplaced: true }, isAlone: true }
   }

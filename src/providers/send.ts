@@ -137,7 +137,7 @@ export interface SendResult {
   readonly renamed: readonly string[]
   /** Name of the last attempt's credential; null if its provider has only one. */
   readonly credential: string | null
-  /** Losses of the session because a different key of the provider served it before. */
+  /** Losses of the request itself, and of the session because a different key of the provider served it before. */
   readonly moveLosses: readonly string[]
 }
 
@@ -205,9 +205,7 @@ class Walk {
     if (this.#translation || this.#clientRequest.continues?.keeper !== target.provider)
       this.#clientRequest = writtenOut(this.#clientRequest)
     this.#dialect = this.#translation ?? spoken
-    this.#adjuster.begin(target, this.#dialect, this.#translation, (dialect) =>
-      provider.factsOf(target.model, dialect),
-    )
+    this.#adjuster.begin(target, this.#dialect, this.#translation, provider.factsOf)
     try {
       this.#credential = null
       const credential = provider.credentials.take({ caller, session, tried: this.#triedCredentials })
@@ -438,13 +436,13 @@ class Walk {
   }
 
   /**
-   * Returns the session's losses because a different key of the provider, or a different account, served it
-   * before.
+   * Returns the losses of the request itself, and the session's losses because a different key of the provider, or
+   * a different account, served it before.
    */
   #moveLosses(): readonly string[] {
     const isElsewhere = !this.#translation && !this.#readsReasoning(this.#tried)
-    if (!this.#credential?.moved && !isElsewhere) return []
-    return lossesOfMove(this.#clientRequest.text)
+    const { lost = [], text } = this.#clientRequest
+    return this.#credential?.moved || isElsewhere ? [...lost, ...lossesOfMove(text)] : lost
   }
 
   /** Returns the record of a failed attempt. */
@@ -477,7 +475,7 @@ export const lossesOf = ({
   translation,
   moveLosses,
 }: Pick<SendResult, 'translation' | 'moveLosses'>): readonly string[] | null =>
-  translation || moveLosses.length > 0 ? [...(translation?.losses ?? []), ...moveLosses] : null
+  translation || moveLosses.length > 0 ? [...new Set([...(translation?.losses ?? []), ...moveLosses])] : null
 
 /** Maximum characters of a failure's message if several are listed. */
 const MAX_REASON = 300

@@ -2,17 +2,16 @@
 import { memberText, omitMembers, renameMember } from '../../json/splice.ts'
 import type { UpstreamDialect } from '../dialect.ts'
 
-/** Either name, or a name that may be written with escapes. */
-const MAY_HAVE_LIMIT = /max_(completion_)?tokens|\\u/
+const LIMIT = /max_(completion_)?tokens/
 const NAMES = ['max_tokens', 'max_completion_tokens'] as const
 
 /**
  * Returns the request with its output limit under the name that the model accepts. If it has both names, both
  * limits hold: the lower one is sent. Null if there is nothing to rename, such as a limit that is not a number.
  */
-export const withKnownLimit: NonNullable<UpstreamDialect['renamed']> = (body, factsOf) => {
-  if (!MAY_HAVE_LIMIT.test(body)) return null
-  const { chat_limit: to } = factsOf('chat')
+export const withKnownLimit: NonNullable<UpstreamDialect['renamed']> = (body, model, factsOf) => {
+  if (!LIMIT.test(body)) return null
+  const { chat_limit: to } = factsOf(model, 'chat')
   if (to === undefined) return null
   const from = NAMES.find((name) => name !== to)!
   const [limit, other] = [from, to].map((name) => JSON.parse(memberText(body, name) ?? 'null'))

@@ -8,6 +8,7 @@ import { packOpaque } from '../carrier.ts'
 import { type Json, listOrEmpty, member } from '../json.ts'
 import { isReplaced, newCallId, safeId } from '../tool-ids.ts'
 import { partOfItem } from './blocks-items.ts'
+import { itemId } from './named-items.ts'
 
 export function parseAnswer(json: Json, { family }: Peer, losses: Losses): AnswerBlocks {
   const blocks = listOrEmpty(json.output)
@@ -44,15 +45,16 @@ const REASONS: Readonly<Record<Stop, string | null>> = {
 }
 
 export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Losses): Json {
-  const output = blocks.flatMap((block) => itemFor(block, losses))
-  return ended(begun(model), output, stop ?? 'end', tokens, losses)
+  const response = begun(model)
+  const output: Json[] = []
+  for (const block of blocks)
+    output.push(...itemFor(block, (prefix) => itemId(prefix, response.id, output.length), losses))
+  return ended(response, output, stop ?? 'end', tokens, losses)
 }
-
-export const newId = (prefix: string): string => `${prefix}_${randomUUID().replaceAll('-', '')}`
 
 /** Returns a response without items, for the start of a stream. */
 export const begun = (model: string): Json => ({
-  id: newId('resp'),
+  id: `resp_${randomUUID().replaceAll('-', '')}`,
   object: 'response',
   created_at: Math.floor(Date.now() / 1_000),
   status: 'in_progress',
@@ -102,14 +104,14 @@ export function ended(
  * Converts a complete block to an item. Returns an empty list if clients of this dialect cannot read the
  * block.
  */
-function itemFor(block: Block, losses: Losses): Json[] {
+function itemFor(block: Block, id: (prefix: string) => string, losses: Losses): Json[] {
   switch (block.type) {
     case 'text':
-      return [messageItem(newId('msg'), block.text)]
+      return [messageItem(id('msg'), block.text)]
     case 'reasoning':
-      return [reasoningItem(newId('rs'), block.text, packOpaque(block.opaque ?? NOBODYS))]
+      return [reasoningItem(id('rs'), block.text, packOpaque(block.opaque ?? NOBODYS))]
     case 'call':
-      return [callItem(newId('fc'), block, block.args, losses)]
+      return [callItem(id('fc'), block, block.args, losses)]
     default:
       nameLost(block, losses)
       return []

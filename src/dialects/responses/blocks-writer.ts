@@ -11,11 +11,11 @@ import {
   messageItem,
   NOBODYS,
   nameLost,
-  newId,
   reasoningItem,
   summaryPart,
   textPart,
 } from './blocks-answer.ts'
+import { itemId } from './named-items.ts'
 
 export class ResponsesWriter implements BlockWriter {
   readonly #losses: Losses
@@ -70,7 +70,8 @@ export class ResponsesWriter implements BlockWriter {
   #open(block: Opened): string {
     this.#text = ''
     this.#seal = packOpaque(NOBODYS)
-    this.#id = newId(block.type === 'text' ? 'msg' : block.type === 'reasoning' ? 'rs' : 'fc')
+    const prefix = block.type === 'text' ? 'msg' : block.type === 'reasoning' ? 'rs' : 'fc'
+    this.#id = itemId(prefix, this.#response.id, this.#output.length)
     const item =
       block.type === 'text'
         ? { ...messageItem(this.#id, ''), status: 'in_progress', content: [] }

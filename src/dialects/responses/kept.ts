@@ -1,6 +1,7 @@
 // References in Responses requests to state that OpenAI stores. Format: OpenAI API reference, "Responses".
 import { previousResponseNotFound } from '../../core/errors.ts'
 import { type KeptKind, places } from '../kept.ts'
+import { isReference } from './named-items.ts'
 
 /** Places of tools: in the request, in a namespace, and as added by an item of the input. */
 const TOOLS = ['tools.*', 'tools.*.tools.*', 'input.*.tools.*', 'input.*.tools.*.tools.*']
@@ -32,8 +33,7 @@ export const kept: readonly KeptKind[] = [
   {
     what: 'the item',
     at: places('input.*.id'),
-    // A reference may omit its type. A message without a type has a role.
-    isId: (_, { type, role }) => type === 'item_reference' || (type == null && role == null),
+    isId: (_, owner) => isReference(owner),
     isConversation: true,
     instead: 'the item itself',
   },

@@ -3,17 +3,19 @@
 
 import { GatewayError } from '../../core/errors.ts'
 import { objectIn } from '../../json/object-in.ts'
-import { elementsOf, memberText, omitMembers, spliceMembers } from '../../json/splice.ts'
+import { elementsOf, memberText, spliceMembers } from '../../json/splice.ts'
 import { inputItems, OutputCollector, writtenOut } from '../../websocket/continuation.ts'
 import { eventReader, typeOf } from '../../websocket/frames.ts'
 import type { AnswerCollector, AnswerStoring, AskedAbout, KeptAnswer } from '../dialect.ts'
-import { isObject, member } from '../json.ts'
+import { member } from '../json.ts'
+import { forAnyProvider, namedItems } from './named-items.ts'
 import { runAnswers } from './run-answers.ts'
 
 export const storing: AnswerStoring = {
   mayKeep: ({ store }) => store !== false,
   previousIn: ({ previous_response_id: id }) => (typeof id === 'string' && id !== '' ? id : null),
   inputItems,
+  named: namedItems,
   writeOut: (text, before) =>
     writtenOut(text, { base: null, items: [...before.flatMap(forAnyProvider), ...inputItems(text)] }),
   openCollector: () => new ResponseCollector(),
@@ -29,18 +31,6 @@ export const storing: AnswerStoring = {
       ? JSON.stringify({ id: kept.id, object: 'response', deleted: true })
       : kept.answer
   },
-}
-
-/**
- * Returns an item without the parts that only its provider understands: ids, which other providers refuse,
- * and reasoning stored outside the item.
- */
-function forAnyProvider(item: string): string[] {
-  const json: unknown = JSON.parse(item)
-  if (!isObject(json)) return [item]
-  if (json.type === 'item_reference') return [item]
-  if (json.type === 'reasoning' && typeof json.encrypted_content !== 'string') return []
-  return [omitMembers(item, [['id']])]
 }
 
 /** Maximum bytes of a stored answer. */

@@ -1,0 +1,66 @@
+// Items that a request only names. Clients that rely on stored answers repeat an earlier item as its id. The
+// gateway's own ids contain the id of the answer, so that its store can find the item. Format: OpenAI API
+// reference, "Responses".
+import { elementsOf, memberText, omitMembers, spliceMembers } from '../../json/splice.ts'
+import type { NamedItems } from '../dialect.ts'
+import { isObject, type Json, member } from '../json.ts'
+
+/** Returns the id of the n-th item of an answer that the gateway writes. */
+export const itemId = (prefix: string, answerId: unknown, n: number): string =>
+  `${prefix}_wb_${String(answerId).replace(/^resp_/, '')}_${n}`
+
+const ITEM_ID = /^(?:msg|rs|fc)_wb_([0-9a-f]{32})_\d{1,6}$/
+
+/** Returns true if an item only names another. A reference may omit its type. A message without a type has a role. */
+export const isReference = ({ type, role }: Json): boolean =>
+  type === 'item_reference' || (type == null && role == null)
+
+const idNamedBy = (item: unknown): string | null =>
+  isObject(item) && isReference(item) && typeof item.id === 'string' ? item.id : null
+
+export const namedItems: NamedItems = {
+  in: ({ input }) => (Array.isArray(input) ? input.flatMap((item) => idNamedBy(item) ?? []) : []),
+
+  answerOf(id) {
+    const [, answer] = ITEM_ID.exec(id) ?? []
+    return answer === undefined ? null : `resp_${answer}`
+  },
+
+  idOf(item) {
+    const id = member(JSON.parse(item), 'id')
+    return typeof id === 'string' ? id : null
+  },
+
+  writtenOut(text, items) {
+    const whole = elementsOf(memberText(text, 'input')!).flatMap((element) => {
+      const id = idNamedBy(JSON.parse(element))
+      const item = id === null ? undefined : items.get(id)
+      return item === undefined ? [element] : item === null ? [] : forAnyProvider(item)
+    })
+    const isLossy = [...items.values()].includes(null)
+    return spliceMembers(text, { input: `[${(isLossy ? withoutOrphans(whole) : whole).join()}]` })
+  },
+}
+
+/** Omits results of calls that are lost, because providers refuse a result without its call. */
+function withoutOrphans(items: readonly string[]): string[] {
+  const parsed = items.map((item): unknown => JSON.parse(item))
+  // Calls may be among the items that other providers store.
+  if (parsed.some((item) => idNamedBy(item) !== null)) return [...items]
+  const isResult = (item: unknown) =>
+    String(member(item, 'type')).endsWith('_output') && typeof member(item, 'call_id') === 'string'
+  const calls = new Set(parsed.flatMap((item) => (isResult(item) ? [] : [member(item, 'call_id')])))
+  return items.filter((_, at) => !isResult(parsed[at]) || calls.has(member(parsed[at], 'call_id')))
+}
+
+/**
+ * Returns an item without the parts that only its provider understands: ids, which other providers refuse,
+ * and reasoning stored outside the item.
+ */
+export function forAnyProvider(item: string): string[] {
+  const json: unknown = JSON.parse(item)
+  if (!isObject(json)) return [item]
+  if (json.type === 'item_reference') return [item]
+  if (json.type === 'reasoning' && typeof json.encrypted_content !== 'string') return []
+  return [omitMembers(item, [['id']])]
+}
