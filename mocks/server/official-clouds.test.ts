@@ -81,7 +81,10 @@ async function signed(t: test.TestContext, given: { region?: string; path?: stri
   const origin = 'https://bedrock-runtime.us-east-1.amazonaws.com'
   const options = { provider: 'p', origin, region: given.region ?? 'us-east-1', learn() {}, now: () => NOW }
   const credential = await awsCredentials(options).take({ caller: null, session: null, tried: new Set() })
-  const { headers } = await credential.complete!({ path: REQUEST.rawPath, headers: [], body: REQUEST.text })
+  const { headers } = await credential.complete!(
+    { path: REQUEST.rawPath, headers: ['content-type', 'application/json'], body: REQUEST.text },
+    'POST',
+  )
   const pairs = headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1]!]] : []))
   return {
     ...Object.fromEntries(pairs),

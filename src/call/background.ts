@@ -6,7 +6,7 @@ import type { AttemptEnd, CallState, ParsedEvent } from '../core/call.ts'
 import { timeOfId } from '../core/call.ts'
 import { after, detached, stray } from '../shared/boundary.ts'
 import type { Store } from '../store/store.ts'
-import { askForKept, credentialFor } from './ask-for-kept.ts'
+import { askForKept } from './ask-for-kept.ts'
 import type { BackgroundRun, BackgroundRunner } from './background-run.ts'
 import { maskedCode } from './closing.ts'
 import type { CallContext } from './context.ts'
@@ -104,11 +104,12 @@ export class BackgroundRuns implements BackgroundRunner {
   /** Returns the present state of the response at its provider. */
   async #answerOf(run: Asked): Promise<ParsedEvent> {
     const { provider, upstream, keptAnswer } = this.#upstreamOf(run)
-    const credential = await credentialFor(provider, null)
-    const access = { basePath: provider.basePath, key: credential.key, factsOf: provider.factsOf }
-    const asked = keptAnswer(run.responseId, '', access)
-    const complete = (await credential.complete?.(asked)) ?? asked
-    const { status, text } = await askForKept(complete, 'GET', provider, AbortSignal.timeout(ANSWER_MS))
+    const { basePath, factsOf } = provider
+    const { status, text } = await askForKept(
+      provider,
+      { method: 'GET', caller: null, signal: AbortSignal.timeout(ANSWER_MS) },
+      (key) => keptAnswer(run.responseId, '', { basePath, key, factsOf }),
+    )
     if (status !== 200) throw new Error(`status ${status}`)
     return upstream.readAnswer(text)
   }

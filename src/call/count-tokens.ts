@@ -9,8 +9,8 @@ import type { ClientDialect, TokenCounting } from '../dialects/dialect.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
 import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
-import { request as askOne } from '../providers/undici.ts'
 import { once, stray } from '../shared/boundary.ts'
+import { ask } from './ask-for-kept.ts'
 import type { CallContext } from './context.ts'
 import { withNamedItems } from './named-items.ts'
 import { maskingOwn } from './own-credential.ts'
@@ -110,29 +110,22 @@ async function askProvider(
   const left = new AbortController()
   const leave = once(response, 'close', () => left.abort(), stray)
   try {
-    const { basePath, credentials, platform } = provider
-    const credential = await credentials.take({ caller, session: null, tried: new Set() })
-    const made = upstream.countTokens.request(request, target.model, { basePath, key: credential.key })
-    const asked = platform?.place(made) ?? made
-    const { statusCode, body } = await askOne(provider.dispatcher, {
-      ...((await credential.complete?.(asked)) ?? asked),
-      origin: provider.origin,
-      method: 'POST',
-      signal: AbortSignal.any([left.signal, AbortSignal.timeout(config.resilience.stream_first_event)]),
-    })
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of body) {
-      size += chunk.length
-      if (size > MAX_ANSWER_BYTES) return null
-      chunks.push(chunk)
-    }
-    const text = Buffer.concat(chunks).toString('utf8')
+    const { basePath, platform } = provider
+    const { countTokens } = upstream
+    const signal = AbortSignal.any([left.signal, AbortSignal.timeout(config.resilience.stream_first_event)])
+    const { status, text } = await ask(
+      provider,
+      { method: 'POST', caller, signal, limit: MAX_ANSWER_BYTES },
+      (key) => {
+        const made = countTokens.request(request, target.model, { basePath, key })
+        return platform?.place(made) ?? made
+      },
+    )
     const isAnswer =
-      statusCode === 200
-        ? upstream.countTokens.isCount(text)
-        : REFUSALS.includes(statusCode) && upstream.readError(text) !== null
-    return isAnswer ? { status: statusCode, text } : null
+      status === 200
+        ? countTokens.isCount(text)
+        : REFUSALS.includes(status) && upstream.readError(text) !== null
+    return isAnswer ? { status, text } : null
   } catch {
     return null
   } finally {

@@ -9,7 +9,7 @@ import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { dropBody } from '../http/pieces.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
 import { once, stray } from '../shared/boundary.ts'
-import { askForKept, credentialFor } from './ask-for-kept.ts'
+import { askForKept } from './ask-for-kept.ts'
 import type { CallContext } from './context.ts'
 import { maskingOwn } from './own-credential.ts'
 import { roomOf } from './provider-state.ts'
@@ -70,17 +70,14 @@ async function answerKept(
         : `Response with id '${id}' not found: no call of this key has it on record.`,
     )
   const { credential: ofCaller = null } = caller
-  const credential = await credentialFor(provider, ofCaller)
-  const asked = upstream.keptAnswer(rest, query, { basePath: provider.basePath, key: credential.key })
+  const { keptAnswer } = upstream
   const left = new AbortController()
   const leave = once(response, 'close', () => left.abort(), stray)
   const limit = AbortSignal.timeout(context.config.resilience.stream_first_event)
-  const complete = (await credential.complete?.(asked)) ?? asked
   const said = await askForKept(
-    complete,
-    about.method,
     provider,
-    AbortSignal.any([left.signal, limit]),
+    { method: about.method, caller: ofCaller, signal: AbortSignal.any([left.signal, limit]) },
+    (key) => keptAnswer(rest, query, { basePath: provider.basePath, key }),
   ).finally(() => response.off('close', leave))
   const isCancelled = rest.endsWith('/cancel')
   if (said.status === 200 && (rest === id || isCancelled))

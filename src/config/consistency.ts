@@ -160,6 +160,11 @@ function cloudProblems(path: PropertyKey[], { auth, aws, platform, dialect, base
       path: [...path, 'base_url'],
       message: 'names no region of AWS; set `aws: { region: … }`',
     })
+  if (auth === 'aws' && rest.websocket === 'on')
+    found.push({
+      path: [...path, 'websocket'],
+      message: 'cannot stand beside `auth: aws`, which signs each request, and not a connection; remove it',
+    })
   const spoken = [dialect].flat()
   if (platform !== undefined && !spoken.every((each) => each === 'messages' || each === 'anthropic'))
     found.push({ path: [...path, 'platform'], message: 'needs `dialect: messages` and no other' })

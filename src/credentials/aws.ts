@@ -1,10 +1,15 @@
 // `auth: aws`: signs requests with AWS Signature Version 4. AWS's own libraries find the credentials and sign
 // requests; they are loaded with the first call.
 import type { AwsCredentialIdentity } from '@smithy/types'
-import type { ProviderRequest } from '../dialects/dialect.ts'
 import { regionIn } from '../shared/aws-region.ts'
 import { createKeySearch } from '../shared/redact.ts'
-import type { Credential, CredentialAnswer, Credentials, CredentialUse } from './credentials.ts'
+import type {
+  CompletedRequest,
+  Credential,
+  CredentialAnswer,
+  Credentials,
+  CredentialUse,
+} from './credentials.ts'
 import { Renewed } from './renewed.ts'
 
 export interface AwsOptions {
@@ -68,7 +73,8 @@ class AwsCredentials implements Credentials {
     return {
       key: null,
       name: NAME,
-      complete: (request) => this.#sign(request, identity),
+      needsBody: true,
+      complete: (request, method) => this.#sign(request, method, identity),
       settled: (answer) => (answer ? this.#settled(answer, identity, isSecond) : null),
       refusal: (answer) => refusalOf(answer, this.#options.now() + this.#clockOffset),
     }
@@ -108,7 +114,12 @@ class AwsCredentials implements Credentials {
     return this.#options.region ?? regionIn(new URL(this.#options.origin).hostname) ?? 'us-east-1'
   }
 
-  async #sign(request: ProviderRequest, credentials: Identity): Promise<ProviderRequest> {
+  /** Signs exactly what is sent. The query is sent in the form in which it is signed. */
+  async #sign<Made extends CompletedRequest>(
+    request: Made,
+    method: string,
+    credentials: Identity,
+  ): Promise<Made> {
     const [{ SignatureV4 }, { Hash }] = await Promise.all([
       import('@smithy/signature-v4'),
       import('@smithy/hash-node'),
@@ -121,20 +132,54 @@ class AwsCredentials implements Credentials {
       service: service ?? serviceIn(hostname),
       sha256: Hash.bind(null, 'sha256'),
     })
-    const [path = '', query = ''] = request.path.split('?')
-    // Headers that a proxy may change on the way are not signed.
-    const own = { host, 'content-type': 'application/json' }
+    const { path, query, sent } = partsOf(request.path)
     const { headers } = await signer.sign(
       {
-        ...{ method: 'POST', protocol, hostname, path, headers: own, body: request.body },
-        query: Object.fromEntries(new URLSearchParams(query)),
+        ...{ method, protocol, hostname, path, query, body: request.body },
+        headers: { host, ...signedHeaders(request.headers) },
       },
       { signingDate: new Date(now() + this.#clockOffset) },
     )
-    const added = Object.entries(headers).filter(([name]) => !Object.hasOwn(own, name))
-    return { ...request, headers: [...request.headers, ...added.flat()] }
+    const { host: _, ...signed } = headers
+    const unsigned = pairs(request.headers).filter(([name]) => !Object.hasOwn(signed, name.toLowerCase()))
+    return { ...request, path: sent, headers: [...unsigned, ...Object.entries(signed)].flat() }
   }
 }
+
+/** Parameters that AWS's library leaves out of a signature. No API has them, so they are not sent. */
+const UNSIGNABLE = /^(__proto__|x-amz-signature)$/i
+
+/**
+ * Splits a path into the path and the query that are signed. `sent` is the same path with the query as AWS writes
+ * it, because servers differ in how they read other spellings, such as `+`.
+ */
+function partsOf(path: string): { path: string; query: Record<string, string[]>; sent: string } {
+  const [, before = '', after = ''] = /^([^?]*)\??(.*)$/s.exec(path)!
+  const parameters = [...new URLSearchParams(after)].filter(([name]) => !UNSIGNABLE.test(name))
+  const byName = Map.groupBy(parameters, ([name]) => name)
+  const query = Object.fromEntries([...byName].map(([name, same]) => [name, same.map(([, value]) => value)]))
+  const written = parameters.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&')
+  return { path: before, query, sent: written === '' ? before : `${before}?${written}` }
+}
+
+const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`)
+
+/**
+ * Headers of a request that are signed with those that the signature adds. Others may be changed by a proxy on
+ * the way.
+ */
+const SIGNED = /^(content-type|x-amz-(?!(date|security-token|content-sha256)$).+)$/
+
+const signedHeaders = (headers: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    pairs(headers)
+      .map(([name, value]) => [name.toLowerCase(), value] as const)
+      .filter(([name]) => SIGNED.test(name)),
+  )
+
+const pairs = (headers: readonly string[]): (readonly [string, string])[] =>
+  Array.from({ length: headers.length / 2 }, (_, at) => [headers[2 * at]!, headers[2 * at + 1]!])
 
 /** Returns AWS's name for an error, from its header or the provider's code; empty if there is none. */
 const errorType = ({ headers, code }: CredentialAnswer): string =>

@@ -23,7 +23,7 @@ const use = (more: Partial<CredentialUse> = {}): CredentialUse => ({
 /** Returns everything that a request contains. */
 const sentBy = async (credentials: Credentials, more: Partial<CredentialUse> = {}): Promise<string> => {
   const credential = await credentials.take(use(more))
-  return JSON.stringify([credential.key, await (credential.complete?.(REQUEST) ?? REQUEST)])
+  return JSON.stringify([credential.key, await (credential.complete?.(REQUEST, 'POST') ?? REQUEST)])
 }
 
 type Pool = () => Credentials

@@ -1,7 +1,6 @@
 // Authentication towards a provider: a key, the caller's own credential, or a signature. Each kind has its own file;
 // registry.ts creates them from the configuration. Independent of clients, the store and routes.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ProviderRequest } from '../dialects/dialect.ts'
 import type { CallerCredential } from './caller-credential.ts'
 
 /** Properties of an attempt on which its credential depends. */
@@ -32,8 +31,10 @@ export interface Credential {
   readonly name?: string
   /** True if a different credential served the session before. */
   readonly moved?: boolean
-  /** Returns the request with additional headers or a signature. */
-  complete?(request: ProviderRequest): ProviderRequest | Promise<ProviderRequest>
+  /** True if `complete` needs the whole body, so that a relayed body cannot be sent as it arrives. */
+  readonly needsBody?: true
+  /** Returns the request with additional headers or a signature, which holds for this method only. */
+  complete?<Made extends CompletedRequest>(request: Made, method: string): Made | Promise<Made>
   /**
    * Called once, with the start of the answer or null. If the answer concerns only this credential, returns
    * `another` if a credential is usable immediately, or the time until one is.
@@ -41,6 +42,14 @@ export interface Credential {
   settled?(answer: CredentialAnswer | null): 'another' | { readonly waitMs: number } | null
   /** Explains in our own words why the provider refused the credential; null if the reason is unknown. */
   refusal?(answer: CredentialAnswer): string | null
+}
+
+/** The parts of a request on which a signature depends. */
+export interface CompletedRequest {
+  readonly path: string
+  /** Alternating names and values. */
+  readonly headers: string[]
+  readonly body: string | Buffer
 }
 
 export interface CredentialAnswer {

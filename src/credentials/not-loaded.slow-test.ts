@@ -43,7 +43,7 @@ test('a call that must be signed loads only the AWS libraries', () => {
   const loaded = loadedBy(`${PARTS}
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret-0123456789' })
     const credential = await of('aws').take({ caller: null, session: null, tried: new Set() })
-    await credential.complete({ path: '/', headers: [], body: '{}' })`)
+    await credential.complete({ path: '/', headers: [], body: '{}' }, 'POST')`)
   const libraries = loaded.filter((url) => LIBRARIES.test(url))
   assert.ok(libraries.length > 0)
   for (const url of libraries) assert.match(url, /node_modules\/(@aws|@aws-sdk|@aws-crypto|@smithy)\//)

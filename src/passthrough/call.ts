@@ -2,6 +2,7 @@
 // model, records the call, and then relays both bodies. Tries another target only while nothing has been sent. Every
 // open record is eventually closed.
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { answerOf } from '../call/ask-for-kept.ts'
 import { maskedCode } from '../call/closing.ts'
 import type { CallContext } from '../call/context.ts'
 import { reach, withoutForeign } from '../call/objects.ts'
@@ -16,7 +17,7 @@ import {
 } from '../core/call.ts'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
 import { traceHeaders, traceparentOf } from '../core/tracing.ts'
-import { type Credential, CredentialError } from '../credentials/credentials.ts'
+import { type Credential, type CredentialAnswer, CredentialError } from '../credentials/credentials.ts'
 import { errorCode, isObject, member } from '../dialects/json.ts'
 import { DIALECTS } from '../dialects/registry.ts'
 import { countPiece } from '../http/collect-pieces.ts'
@@ -94,6 +95,12 @@ export class PassthroughCall implements Receiver {
   #index = 0
   #exchange: PassthroughExchange | null = null
   #credential: Credential | null = null
+  /** The credential until it has been told the outcome. */
+  #unsettled: Credential | null = null
+  /** Names of the credentials that were tried for the current target. */
+  #triedCredentials = new Set<string>()
+  /** Requests that a provider refused because of their credential, and that were sent again with another one. */
+  #repeats = 0
   #reader: AnswerReader | null = null
   #answered: { readonly status: number; readonly headers: IncomingHttpHeaders } | null = null
   #ttftMs: number | null = null
@@ -248,15 +255,18 @@ export class PassthroughCall implements Receiver {
       const { credential: caller = null } = this.#admitted.caller
       const { keyName, sessionId } = this.#call
       const session = sessionId === null ? null : `${keyName} ${sessionId}`
-      this.#credential = await provider.credentials.take({ caller, session, tried: new Set() })
+      this.#credential = await provider.credentials.take({ caller, session, tried: this.#triedCredentials })
+      this.#unsettled = this.#credential
+      if (this.#credential.needsBody) await this.#readWhole()
       const { owner, method } = this.#operation
       const headers = providerHeaders(this.#forwarded, this.#credential.key, owner)
       if (provider.trace && this.#context.tracing)
         headers.push(
           ...traceHeaders(this.#call, this.#n, this.#context.tracing, this.#admitted.request.headers),
         )
-      const plain = { path: this.#pathAt(provider.basePath), headers, body: '' }
-      const request = (await this.#credential.complete?.(plain)) ?? plain
+      const begin = this.#beginFor(target)
+      const plain = { path: this.#pathAt(provider.basePath), headers, body: begin }
+      const request = (await this.#credential.complete?.(plain, method)) ?? plain
       const { idle, answer } = this.#context.config.resilience
       this.#answerBy ??= performance.now() + answer
       // All pages of a list are one answer.
@@ -266,13 +276,14 @@ export class PassthroughCall implements Receiver {
       provider.dispatcher.dispatch(
         {
           ...{ origin: provider.origin, path: request.path, method, headersTimeout: 0, bodyTimeout: 0 },
-          ...this.#body(request.headers, target, this.#exchange),
+          ...this.#body(request.headers, begin, this.#exchange),
         },
         this.#exchange,
       )
     } catch (error) {
       if (error instanceof CredentialError)
         this.failed({ outcome: 'not_sent', code: 'upstream_refused', message: error.message })
+      else if (this.#upload.isGone) this.failed({ ...ABORTED, outcome: 'not_sent' })
       else this.#fault(error)
     }
   }
@@ -283,7 +294,7 @@ export class PassthroughCall implements Receiver {
 
   /** Number of the current attempt, from 1. */
   get #n(): number {
-    return this.#index + 1
+    return this.#index + 1 + this.#repeats
   }
 
   #pathAt(basePath: string): string {
@@ -293,14 +304,45 @@ export class PassthroughCall implements Receiver {
     return `${providerPath(asked, owner, basePath)}${query && `?${query}`}`
   }
 
-  /** Returns the headers and the body for a target: the client's bytes with the target's name for the model. */
-  #body(headers: string[], { model }: Target, exchange: PassthroughExchange) {
-    const { method } = this.#operation
-    if (method === 'GET' || method === 'DELETE') return { headers, body: null }
+  /** Reads the rest of the body, up to the limit for bodies, because its signature needs all of it. */
+  async #readWhole(): Promise<void> {
+    if (this.#hasNoBody || this.#upload.isWhole) return
+    const { body_limit } = this.#context.config.server
+    const pieces = new BytePieces()
+    let refused: GatewayError | null = null
+    for await (const piece of this.#pieces(this.#head)) {
+      this.#admitted.slot.hold(piece.length, (error) => {
+        refused = error
+      })
+      pieces.add(piece)
+      if (pieces.length > body_limit)
+        refused = new GatewayError(
+          'body_too_large',
+          `${this.#target.provider} needs a signature of the whole body, which may have ${body_limit} bytes; the operator can raise server.body_limit.`,
+        )
+      if (refused) throw refused
+    }
+    if (refused) throw refused
+    this.#admitted.slot.complete()
+    this.#head = pieces.joined()
+  }
+
+  get #hasNoBody(): boolean {
+    return this.#operation.method === 'GET' || this.#operation.method === 'DELETE'
+  }
+
+  /** Returns the beginning of the body for a target: the client's bytes with the target's name for the model. */
+  #beginFor({ model }: Target): Buffer {
+    if (this.#hasNoBody) return Buffer.alloc(0)
     const place = this.#directed.model
     const isJson = place !== null && this.#head[place.start] === 0x22
     const change = place && { ...place, bytes: Buffer.from(isJson ? JSON.stringify(model) : model) }
-    const begin = spliced(this.#head, change)
+    return spliced(this.#head, change)
+  }
+
+  /** Returns the headers and the body of a request whose body has this beginning. */
+  #body(headers: string[], begin: Buffer, exchange: PassthroughExchange) {
+    if (this.#hasNoBody) return { headers, body: null }
     if (this.#upload.isWhole) return { headers, body: begin }
     const { 'content-length': length } = this.#admitted.request.headers
     if (length !== undefined)
@@ -327,11 +369,11 @@ export class PassthroughCall implements Receiver {
 
   started(status: number, headers: IncomingHttpHeaders): boolean {
     this.#answered = { status, headers }
-    this.#credential?.settled?.({ status, headers, code: null, message: null, retryAfterMs: null })
     if (status >= 300 && status !== 304) {
       this.#error = new BytePieces()
       return true
     }
+    this.#settle(answerOf(status, headers, ''))
     this.#ttftMs = this.#elapsed()
     if (isHeld(this.#operation)) {
       this.#held = new BytePieces()
@@ -402,7 +444,13 @@ export class PassthroughCall implements Receiver {
   }
 
   async #finish(): Promise<void> {
-    if (this.#error) return this.#answerError(this.#error.joined())
+    if (this.#error) {
+      const body = this.#error.joined()
+      const { status, headers } = this.#answered!
+      const answer = answerOf(status, headers, body.toString('utf8'))
+      const mayRepeat = this.#hasNoBody || this.#upload.isWhole
+      return this.#settle(answer) === 'another' && mayRepeat ? this.#repeat(answer) : this.#answerError(body)
+    }
     if (this.#held) return this.#answerHeld(this.#held.joined())
     // A file with only errors does not show the usage of the other requests.
     if (this.#lines && (this.#lines.answered > 0 || this.#operation.owner === 'messages'))
@@ -463,7 +511,15 @@ export class PassthroughCall implements Receiver {
     )
   }
 
+  /** Tells the credential the outcome, once. */
+  #settle(answer: CredentialAnswer | null): ReturnType<NonNullable<Credential['settled']>> {
+    const credential = this.#unsettled
+    this.#unsettled = null
+    return credential?.settled?.(answer) ?? null
+  }
+
   failed(broken: Broken): void {
+    this.#settle(null)
     const { outcome, code, message } = this.#refusal
       ? { ...broken, outcome: 'failed' as const, code: this.#refusal.code }
       : this.#isGone || this.#upload.isGone
@@ -494,17 +550,37 @@ export class PassthroughCall implements Receiver {
   }
 
   /** Continues with the next target. Nothing has been sent to the previous target. */
-  async #next(attempt: AttemptEnd): Promise<void> {
-    const before = { ...attempt, n: this.#n, target: this.#target }
+  #next(attempt: AttemptEnd): Promise<void> {
+    return this.#attemptAfter(attempt, (by) => {
+      this.#index += by
+      this.#triedCredentials = new Set()
+    })
+  }
+
+  /** Sends the request to the same target with another credential, because the provider refused the first one. */
+  #repeat({ status, code }: CredentialAnswer): Promise<void> {
+    this.#error = null
+    this.#triedCredentials.add(this.#credential!.name!)
+    const errorCode = maskedCode(code ?? 'upstream_error', this.#context.mask)
+    const attempt = { outcome: 'failed', status, errorCode, tokens: null, transport: 'http' } as const
+    return this.#attemptAfter(attempt, (by) => {
+      this.#repeats += by
+    })
+  }
+
+  async #attemptAfter(attempt: AttemptEnd, count: (by: 1 | -1) => void): Promise<void> {
+    const target = this.#target
+    const ended = { ...attempt, n: this.#n, target, credential: this.#credential?.name ?? null }
     const at = this.#context.now()
-    this.#index++
+    count(1)
     try {
       await this.#context.store.write({
-        ...{ kind: 'next', id: this.#call.id, at, ended: before, target: this.#target },
-        ...{ cost: this.#context.price(before.target, null, at), fallbacks: this.#index, requestsSent: 0 },
+        ...{ kind: 'next', id: this.#call.id, at, ended, target: this.#target },
+        ...{ cost: this.#context.price(target, null, at), fallbacks: this.#index },
+        requestsSent: this.#repeats,
       })
     } catch (error) {
-      this.#index--
+      count(-1)
       this.#fault(error)
       return
     }
@@ -580,6 +656,7 @@ export class PassthroughCall implements Receiver {
     outcome: Pick<CallOutcome, 'state' | 'status' | 'errorCode'>,
     facts: AnswerFacts | null = null,
   ): void {
+    this.#settle(null)
     if (this.#state !== 'on record') return
     this.#state = 'closed'
     const { mask, now, price, store } = this.#context
@@ -588,7 +665,7 @@ export class PassthroughCall implements Receiver {
     const wasSent = attempt.outcome !== 'not_sent'
     const closed = store.write({
       ...{ kind: 'close', id: this.#call.id, at, target, fallbacks: this.#index },
-      requestsSent: wasSent ? 1 + this.#pages : this.#pages,
+      requestsSent: this.#repeats + this.#pages + (wasSent ? 1 : 0),
       ended: {
         ...{ ...attempt, errorCode: maskedCode(attempt.errorCode, mask), n: this.#n, target },
         ...{ credential: this.#credential?.name ?? null, transport: wasSent ? 'http' : null },

@@ -235,7 +235,7 @@ class Walk {
     const fitting = { ...made, body: this.#adjuster.fit(made.body, this.#translation) }
     const request = provider.platform?.place(fitting) ?? fitting
     if (provider.trace) request.headers.push(...this.#options.listener.traceHeaders(this.#n))
-    const complete = credential.complete?.(request) ?? request
+    const complete = credential.complete?.(request, 'POST') ?? request
     if (complete instanceof Promise)
       complete.then(
         this.#step((complete) => this.#send(provider, complete)),
@@ -582,7 +582,7 @@ function answeredOf(answer: AttemptResult): CredentialAnswer | null {
 }
 
 /** Returns `Retry-After` in ms, from seconds or a date; null if absent or invalid. */
-function retryAfterMs({ headers }: Failure): number | null {
+export function retryAfterMs({ headers }: Pick<Failure, 'headers'>): number | null {
   const value = headers['retry-after']
   if (!value) return null
   const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
