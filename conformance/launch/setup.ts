@@ -1,5 +1,6 @@
 // Target's management interface: requests that set up or reset the target, below its base URL or at another
 // address.
+import { holdsCredential } from '../../src/shared/plain-address.ts'
 import { type Seen, sendRequest } from '../evidence/http-client.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import type { Target } from '../target/schema.ts'
@@ -70,7 +71,16 @@ export async function manage(
 }
 
 /** Parses an address, after its placeholders are filled in. */
-export function addressIn(what: string, text: string): URL {
+function addressIn(what: string, text: string): URL {
   if (URL.canParse(text) && /^https?:/.test(text)) return new URL(text)
   throw new StartError(`${what}: ${text} is not an address; write one such as http://127.0.0.1:8080/path`)
+}
+
+/** Refuses the address of a gateway if it may hold a credential, because results and reports show it. */
+export function checkBase(what: string, text: string): void {
+  addressIn(what, text)
+  if (holdsCredential(text))
+    throw new StartError(
+      `${what}: its address must not contain a user, a password, a query or a fragment; name the variable of the key in key_env`,
+    )
 }

@@ -21,7 +21,7 @@ import { type Running, StartError } from './instance.ts'
 import { filesIn } from './instance-files.ts'
 import { atExit } from './on-exit.ts'
 import { reservePort } from './port.ts'
-import { addressIn, manage, setUp } from './setup.ts'
+import { checkBase, manage, setUp } from './setup.ts'
 
 /** Environment of a start. */
 export interface StartOptions {
@@ -123,7 +123,7 @@ async function startIn(
     throw new StartError(`target file of ${template.name}: ${(cause as Error).message}`)
   }
 
-  addressIn(`target file of ${target.name}`, 'url' in target.start ? target.start.url : target.base_url)
+  checkBase(`target file of ${target.name}`, 'url' in target.start ? target.start.url : target.base_url)
 
   const given = givenKey(target)
   const uses = (name: string) => JSON.stringify(template).includes(`{{${name}`)

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { type ZodType, z } from 'zod'
 import { type Config, loadConfig } from '../config/load.ts'
+import { holdsCredential, plainAddress } from '../shared/plain-address.ts'
 import { DEFAULT_URL } from '../statusline/gateway-address.ts'
 import { findKey } from '../terminal/key.ts'
 import { UsageError } from './usage-error.ts'
@@ -192,11 +193,11 @@ export function readAddress(option: string, text: string): URL {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol))
     throw new UsageError(
-      `${option} takes an address such as http://127.0.0.1:4949, not ${JSON.stringify(text)}`,
+      `${option} takes an address such as http://127.0.0.1:4949, not ${JSON.stringify(plainAddress(text))}`,
     )
-  if (url.username || url.password)
+  if (holdsCredential(text))
     throw new UsageError(
-      `${option} must not contain a key; put it into a private file and name it with --key-file`,
+      `${option} must not contain a key, a query or a fragment; put the key into a private file and name it with --key-file`,
     )
   return url
 }

@@ -424,3 +424,93 @@ test('configuration files that other people have published become configurations
       assert.deepEqual(await refused(t, { ...made, text }, keys.length > 0 ? own : undefined), [])
     })
 })
+
+const PASSWORD = 'pA55-of-the-operator'
+/** Addresses with a credential, as people and other programs write them. */
+const ADDRESSES = [
+  `http://user:${PASSWORD}@host.example/v1`,
+  `http://user:${PASSWORD}@host.example:8080/v1/chat/completions?x=1`,
+  `HTTPS://${PASSWORD}@host.example/v1`,
+  `https://:${PASSWORD}@host.example/v1#`,
+  `https:\\\\user:${PASSWORD}@host.example/v1`,
+  `https://user%40corp:${PASSWORD}@host.example/v1`,
+  `https://user:12/${PASSWORD}@host.example/v1`,
+  `https://user:12?${PASSWORD}@host.example/v1`,
+  `https://user:12#${PASSWORD}@host.example/v1`,
+  ...['key', 'api-key', 'api_key', 'apikey', 'token', 'sig', 'access_token', 'X-Amz-Signature', 'code'].map(
+    (name) => `https://host.example/v1?api-version=1&${name}=${PASSWORD}`,
+  ),
+  `https://host.example/v1/chat/completions?${PASSWORD}`,
+  `https://host.example/v1?a=1;key=${PASSWORD}`,
+  `https://host.example/v1;key=${PASSWORD}`,
+  `https://host.example/v1%3Fkey=${PASSWORD}`,
+  `https://host.example/v1#access_token=${PASSWORD}`,
+  `https://host.example/v1#/?key=${PASSWORD}`,
+  `https://user:${encodeURIComponent(`${PASSWORD}/@`)}@host.example/v1`,
+]
+const FORMATS_WITH = {
+  litellm: (address: string) => ({
+    model_list: [
+      { model_name: 'a', litellm_params: { model: 'openai/m', api_base: address } },
+      { model_name: 'b', litellm_params: { model: 'azure/m', api_base: address, api_key: 'os.environ/K' } },
+      { model_name: 'c', litellm_params: { model: 'anthropic/m', base_url: address } },
+      { model_name: 'd', litellm_params: { model: 'ollama/m', api_base: 'os.environ/BASE' } },
+    ],
+  }),
+  'claude-code-router': (address: string) => ({
+    Providers: [
+      { name: 'a', api_base_url: address, api_key: '$K', models: ['m'] },
+      { name: 'b', api_base_url: '$BASE', models: ['m'], transformer: { use: ['gemini'] } },
+      { name: 'c', api_base_url: 'https://other.example/v1', models: ['m'] },
+    ],
+    Router: { default: 'a,m', background: 'b,m', think: 'c,m' },
+  }),
+  'one-api': (address: string) => [
+    channel({ base_url: address }),
+    channel({ id: 2, type: 14, name: 'b', base_url: address, models: 'n' }),
+  ],
+}
+for (const [format, fileWith] of Object.entries(FORMATS_WITH))
+  test(`a credential in an address of a file of ${format} is never written, and a note says so`, (t) => {
+    for (const address of ADDRESSES) {
+      const made = configFrom(fileOf(t, JSON.stringify(fileWith(address))), { BASE: address })
+      const all = JSON.stringify(made)
+      assert.ok(!all.includes('pA55') && !all.includes('%40corp'), `${address}: ${made.text}`)
+      assert.ok(
+        made.notes.some(({ advice }) => advice.includes('may hold a credential')),
+        address,
+      )
+    }
+  })
+
+test('an address without a credential is written as it is', (t) => {
+  for (const address of [
+    'http://localhost:11434/v1',
+    'https://gw.example/a/@cf/v1',
+    'https://[::1]:8080/v1',
+  ]) {
+    const made = configFrom(fileOf(t, JSON.stringify(FORMATS_WITH.litellm(address))), {})
+    assert.ok(made.text.includes(`base_url: ${address}\n`), made.text)
+    assert.ok(!made.notes.some(({ advice }) => advice.includes('may hold a credential')))
+  }
+})
+
+test('a credential of the file is not written where it stands a second time', (t) => {
+  const key = 'sk-Proj-0123456789'
+  const file = {
+    model_list: [
+      {
+        model_name: 'a',
+        litellm_params: {
+          ...{ model: 'openai/m', api_base: `https://host.example/${key}/v1`, api_key: key },
+          ...{ stop: [`Bearer ${key}`], extra_headers: { 'x-team': key }, nested: { deep: { token: key } } },
+        },
+      },
+      { model_name: `b-${encodeURIComponent(key)}`, litellm_params: { model: 'openai/n' } },
+    ],
+    general_settings: { master_key: `${key}-master`, database_url: `postgres://u:${key}@db/x` },
+  }
+  const made = configFrom(fileOf(t, JSON.stringify(file)), {})
+  assert.ok(!JSON.stringify(made).includes('0123456789'), made.text)
+  assert.ok(made.notes.some(({ advice }) => advice.includes('replaced by ***')))
+})

@@ -4,6 +4,7 @@ import { basename } from 'node:path'
 import { stringify } from 'yaml'
 import { ConfigError, parseConfig } from '../config/load.ts'
 import { readBounded } from '../shared/bounded-file.ts'
+import { createMask } from '../shared/redact.ts'
 import { clean } from '../terminal/clean.ts'
 import { readYaml } from '../yaml/yaml.ts'
 import { ConfigDraft, fields, type Note } from './foreign/draft.ts'
@@ -40,18 +41,19 @@ export function configFrom(source: string, env: Env): FromFile {
   const draft = new ConfigDraft()
   format.read(file as never, draft, env)
   draft.settle()
-  const { values, notes, variables } = {
-    values: draft.values(),
-    notes: draft.notes,
-    variables: draft.variables,
-  }
+  const mask = createMask(secretsIn(file))
+  const { values, variables } = { values: draft.values(), variables: draft.variables }
   const providers = Object.keys(fields(values.providers)).length
   if (providers === 0)
     throw new UsageError(
-      `nothing in ${source} could be carried over: ${notes.map(lineOf).join('; ') || 'it names no model'}`,
+      `nothing in ${source} could be carried over: ${mask(draft.notes.map(lineOf).join('; ')) || 'it names no model'}`,
     )
-  const body = stringify(values, { lineWidth: 0 })
+  const whole = stringify(values, { lineWidth: 0 })
+  const body = mask(whole)
+  if (body !== whole)
+    draft.note('the written file', 'a credential stood in another setting, and was replaced by ***')
   for (const problem of problemsIn(body, variables)) draft.note('the written file', problem)
+  const notes = draft.notes.map(({ where, advice }) => ({ where: mask(where), advice: mask(advice) }))
   return {
     text: `# Written by \`waybill init --from\` from ${clean(basename(source))} (${format.name}). Every setting is in docs/configuration.md;
 # \`waybill config check\` checks this file.
@@ -63,6 +65,30 @@ ${body}${notes.length > 0 ? `\n# Not carried over, or not as it was:\n${notes.ma
     notes,
     variables,
   }
+}
+
+/** Settings whose values are credentials, and settings with values that are. */
+const CREDENTIAL = /key|token|secret|passw|credential|authorization|cookie|signature|^sig$|header/i
+
+/** A text that may be a credential: long, with a digit, and neither a reference nor the name of a variable. */
+const isLikeSecret = (text: string): boolean =>
+  text.length >= 12 && /\d/.test(text) && !/^(\$|os\.environ\/|[A-Z_][A-Z\d_]*$)/.test(text)
+
+/** Returns the credentials of a file, so that none is written, wherever it stands. */
+function secretsIn(value: unknown, isSecret = false): string[] {
+  if (typeof value === 'string')
+    return [...(isSecret ? value.split(/\s+/) : []), ...inAddress(value)].filter(isLikeSecret)
+  if (Array.isArray(value)) return value.flatMap((each) => secretsIn(each, isSecret))
+  return Object.entries(fields(value)).flatMap(([name, each]) =>
+    secretsIn(each, isSecret || CREDENTIAL.test(name)),
+  )
+}
+
+function inAddress(text: string): string[] {
+  const url = URL.parse(text)
+  if (!url || !/^https?:$/.test(url.protocol)) return []
+  const { username, password, searchParams, hash } = url
+  return [username, password, hash.slice(1), ...searchParams.values()]
 }
 
 /** Returns a note as one line, for any characters in its names. */

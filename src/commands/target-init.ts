@@ -7,6 +7,7 @@ import type { Preflight } from '../../conformance/runner/preflight.ts'
 import { type GuessedLog, guessLog } from '../../conformance/target/guess-log.ts'
 import { targetSchemaFile } from '../../conformance/target/read.ts'
 import { targetSchema } from '../../conformance/target/schema.ts'
+import { holdsCredential } from '../shared/plain-address.ts'
 import { endOnSignal, reportError } from './conform.ts'
 import { print } from './output.ts'
 import { look } from './target-check.ts'
@@ -83,6 +84,7 @@ export async function initTarget(file: string, given: Answers): Promise<number> 
     if (existsSync(file)) throw new UsageError(`${file} already exists; name another file, or remove it`)
     const answers = await askFor(given)
     const known = fieldsOf(answers)
+    refuseCredentials(known)
     const logAt = answers.log ? { path: answers.log, list: '', fields: { id: '/id' } } : null
     const target = targetSchema.safeParse({
       ...known,
@@ -173,6 +175,30 @@ function fieldsOf({ start = '', call = '', keyEnv, headers, read, ready, name, h
       read_paths: paths,
     },
   }
+}
+
+/** Names of headers and variables that usually hold a credential. */
+const CREDENTIAL = /key|token|secret|passw|authorization|cookie/i
+
+/** Returns the options of a command with their values. */
+const optionsIn = (words: readonly string[]): [string, string][] =>
+  words.flatMap((word, at): [string, string][] => {
+    const [, name, value = words[at + 1] ?? ''] = /^--?([\w-]+)(?:=(.*))?$/s.exec(word) ?? []
+    return name === undefined ? [] : [[`--${name}`, value]]
+  })
+
+/** Refuses answers with a credential, because the file may be shared. A placeholder is filled in when it is read. */
+function refuseCredentials({ start, headers = {}, env = {} }: ReturnType<typeof fieldsOf>): void {
+  if ('url' in start && start.url !== undefined && holdsCredential(start.url))
+    throw new UsageError(
+      '--start: the address may not contain a user, a password, a query or a fragment; name the variable of the key with --key-env',
+    )
+  const options = 'command' in start ? optionsIn(start.command ?? []) : []
+  for (const [name, value] of [...Object.entries(headers), ...Object.entries(env), ...options])
+    if (CREDENTIAL.test(name) && !value.includes('{{') && value.length >= 8)
+      throw new UsageError(
+        `${name}: the file is for sharing, so it holds no credential; write {{env.NAME}}, the name of a variable of your environment`,
+      )
 }
 
 /**

@@ -179,6 +179,11 @@ describe('each error is one sentence', { concurrency: 2 }, () => {
     nobody,
     'name: x\nstart: { url: http://127.0.0.1:1 }\nready: { path: /, timeout_ms: 500 }\nproviders: { openai: {} }\nmodels: { call: m }\n',
   )
+  const withPassword = join(root, 'password.yaml')
+  writeFileSync(
+    withPassword,
+    'name: x\nstart: { url: http://u:pA55@127.0.0.1:1 }\nready: { path: /, timeout_ms: 500 }\nproviders: { openai: {} }\nmodels: { call: m }\n',
+  )
   const CASES: readonly [what: string, args: readonly string[], code: number, says: RegExp][] = [
     ['a file that is not there', ['check', join(root, 'nowhere.yaml')], 2, /nowhere\.yaml: no such file/],
     ['a profile that does not exist', ['check', 'x', '--profile', 'gold'], 2, /core, observable/],
@@ -201,7 +206,26 @@ describe('each error is one sentence', { concurrency: 2 }, () => {
       /^waybill: x is not ready .*ECONNREFUSED/,
     ],
     ['no answers and no terminal', ['init', join(root, 'a.yaml')], 2, /give --start and --call$/m],
+    [
+      'an address with a password in a target file',
+      ['check', withPassword],
+      3,
+      /^waybill: target file of x: its address must not contain a user(?!.*pA55)/,
+    ],
     ['a file that is there already', ['init', GATEWAY], 2, /already exists/],
+    ...[
+      ['--start', 'http://user:pA55-of-mine@127.0.0.1:1'],
+      ['--start', 'http://127.0.0.1:1/v1?key=pA55-of-mine'],
+      ['--start', 'API_KEY=pA55-of-mine gateway'],
+      ['--start', 'gateway --api-key pA55-of-mine'],
+      ['--start', 'gateway --token=pA55-of-mine'],
+      ['--start', 'gateway', '--header', 'authorization: Bearer pA55-of-mine'],
+    ].map((options): [string, string[], number, RegExp] => [
+      `a credential in ${options.join(' ')}`,
+      ['init', join(root, 'c.yaml'), ...options, '--call', 'm'],
+      2,
+      /^waybill: (?!.*pA55).*(name the variable of the key with --key-env|the name of a variable of your environment)$/m,
+    ]),
     [
       'headers that are none',
       ['init', join(root, 'b.yaml'), '--start', 'x', '--call', 'm', '--headers', 'modl=x'],

@@ -710,7 +710,12 @@ const responses = z.strictObject({
     ),
 })
 
-const collector = z.url({ protocol: /^https?$/ })
+const collector = z
+  .url({ protocol: /^https?$/ })
+  .refine(
+    (text) => !URL.parse(text)?.username && !URL.parse(text)?.password,
+    'must not contain a user name or password; put them into the environment variable of `headers`',
+  )
 
 const telemetry = z.strictObject({
   endpoint: collector

@@ -77,11 +77,12 @@ function readProvider(
   env: Env,
 ): void {
   const name = text(provider.name)
-  const address = text(variable(provider.api_base_url, env) ?? provider.api_base_url)
-  if (!name || !address || !/^https?:\/\//.test(address)) {
+  const given = text(variable(provider.api_base_url, env) ?? provider.api_base_url)
+  if (!name || !given || !/^https?:/i.test(given)) {
     draft.note(where, 'it has no name or no address; add it by hand')
     return
   }
+  const address = draft.address(`${where} (${name})`, given)
   const transformers = usedIn(fields(provider.transformer ?? provider.transformers))
   for (const each of transformers)
     if (!TRANSLATED.includes(each.toLowerCase()))

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { withoutEndpoint } from '../../config/endpoint-paths.ts'
 import type { DIALECT_NAMES, STRATEGIES } from '../../config/schema.ts'
+import { plainAddress } from '../../shared/plain-address.ts'
 
 /** A setting that was not carried over, or was changed. */
 export interface Note {
@@ -79,8 +80,20 @@ export class ConfigDraft {
     return name
   }
 
+  /** Returns an address without parts that may hold a credential, and adds a note if it has such parts. */
+  address(where: string, given: string): string {
+    const plain = plainAddress(given)
+    if (plain !== given)
+      this.note(
+        `${where}: address`,
+        'its user, password, query and fragment were left out, because they may hold a credential; put the key into a variable, and name it under `key`',
+      )
+    return plain
+  }
+
   /** Returns the name under which a provider is written. Each pair of address and key has one name. */
-  provider(given: ForeignProvider): string {
+  provider(described: ForeignProvider): string {
+    const given = { ...described, baseUrl: this.address(described.name, described.baseUrl) }
     const wanted = given.name.replaceAll(/[^\w.-]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'provider'
     for (let n = 1; ; n++) {
       const name = n === 1 ? wanted : `${wanted}-${n}`

@@ -245,11 +245,16 @@ function placeOf(
   const prefix = own ?? (slash > 0 && isVendor(whole.slice(0, slash)) ? whole.slice(0, slash) : null)
   const model = prefix !== null && whole.startsWith(`${prefix}/`) ? whole.slice(prefix.length + 1) : whole
   const base = params.api_base ?? params.base_url
-  const address = resolved(base, env)
+  const given = resolved(base, env)
+  const address = given && draft.address(where, given)
   if (prefix !== null && Object.hasOwn(CLOUDS, prefix)) {
     const key =
       params.api_key === undefined ? null : keyOf(params.api_key, variableFor(prefix), where, draft, true)
-    const found = CLOUDS[prefix]!(model, (name) => resolved(params[name], env), key)
+    const found = CLOUDS[prefix]!(
+      model,
+      (name) => (name === 'api_base' ? address : resolved(params[name], env)),
+      key,
+    )
     if (typeof found !== 'string') return { model, provider: draft.provider(found) }
     draft.note(where, found)
     return null

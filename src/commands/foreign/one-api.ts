@@ -75,7 +75,8 @@ function modelsOf(
 ): { asked: string; target: DraftTarget }[] {
   const type = number(channel.type) ?? 0
   const vendor = vendorOf(VENDORS[type] ?? '')
-  const address = text(channel.base_url)
+  const given = text(channel.base_url)
+  const address = given && draft.address(where, given)
   if (number(channel.status) !== undefined && number(channel.status) !== 1) {
     draft.note(where, 'it is switched off there, and was left out')
     return []
