@@ -5,7 +5,7 @@ import { openSharedLog } from '../store/postgres/shared-log.ts'
 import { cleanLabel } from '../terminal/clean.ts'
 
 export async function fleetFindings(
-  { url, tls, ca }: NonNullable<Config['fleet']>,
+  { url, tls, ca, days }: NonNullable<Config['fleet']>,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Finding[]> {
   const address = env[url.slice(1)]?.trim()
@@ -21,6 +21,8 @@ export async function fleetFindings(
         },
       ]
     const missing = await log.missingDays()
+    // A day is dropped within two hours of its end.
+    const old = await log.oldDays(days + 1)
     const instances = await log.instances()
     const gone = instances.filter(({ alive, open, backlog }) => !alive && open + backlog > 0)
     const configs = new Set(instances.filter(({ alive }) => alive).map(({ config }) => config))
@@ -34,6 +36,14 @@ export async function fleetFindings(
             {
               verdict: 'BAD' as const,
               text: `the shared log has no partition for calls of ${missing.join(', ')}; start a gateway whose database user owns the tables, or run \`waybill fleet migrate\``,
+            },
+          ]
+        : []),
+      ...(old.length > 0
+        ? [
+            {
+              verdict: 'BAD' as const,
+              text: `the shared log still has ${old.length} days older than ${days} days (from ${old[0]}); start a gateway whose database user owns the tables, and look at its Health`,
             },
           ]
         : []),

@@ -3,8 +3,10 @@
 import { z } from 'zod'
 import { type Config, ConfigError, loadConfig } from '../config/load.ts'
 import { type Finding, priceFindings } from '../core/findings.ts'
+import { type Chore, describeFailure } from '../core/upkeep.ts'
 import { isLoopback } from '../gateway/create-gateway.ts'
 import { diagnoseData } from '../store/sqlite/diagnose.ts'
+import { cleanLabel } from '../terminal/clean.ts'
 import { routingFindings } from './doctor-routing.ts'
 import { GatewayAccessError, gatewayAddress, gatewayAt } from './gateway-client.ts'
 import { print } from './output.ts'
@@ -116,7 +118,12 @@ async function gatewayFindings(config: Config, running: boolean, options: Doctor
 }
 
 const described = z.looseObject({ info: z.looseObject({ version: z.string() }) })
-const healthOf = z.looseObject({ record: z.looseObject({ directory: z.string().optional() }) })
+const healthOf = z.looseObject({
+  record: z.looseObject({ directory: z.string().optional() }),
+  failing_chores: z
+    .array(z.looseObject({ chore: z.string(), reason: z.string(), since: z.iso.datetime() }))
+    .optional(),
+})
 
 /** Reports how a ready gateway responds to the given key. */
 async function readingFindings(
@@ -132,13 +139,15 @@ async function readingFindings(
     const ask = <Answer>(path: string, shape: z.ZodType<Answer>) =>
       get(path, shape, AbortSignal.timeout(ANSWER_MS))
     const { info } = await ask('/openapi.json', described)
-    const directory = await ask('/api/health', healthOf).then(
-      ({ record }) => record.directory,
-      () => undefined, // for admins only
-    )
+    const health = await ask('/api/health', healthOf).catch(() => null) // for admins only
+    const directory = health?.record.directory
     const place = directory === undefined ? '' : `${replays ? ', and' : ';'} its record is in ${directory}`
     return [
       { verdict: 'ok', text: `${says} is Waybill ${info.version}${replays}${place}` },
+      ...(health?.failing_chores ?? []).map(({ chore, reason, since }): Finding => {
+        const failure = { chore: chore as Chore, reason, since: Date.parse(since) }
+        return { verdict: 'BAD', text: cleanLabel(describeFailure(failure)) }
+      }),
       ...(await routingFindings(config, ask)),
     ]
   } catch (error) {

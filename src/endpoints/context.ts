@@ -4,6 +4,7 @@
 import type { Config } from '../config/load.ts'
 import type { Target } from '../core/call.ts'
 import type { Period } from '../core/period.ts'
+import type { ChoreFailure } from '../core/upkeep.ts'
 import type { OpenApi } from '../http/openapi.ts'
 import type { PageTokens } from '../http/page-tokens.ts'
 import type { Refusals } from '../http/refusals.ts'
@@ -83,6 +84,8 @@ export interface ReadContext {
   readonly readFailure: () => string | null
   /** Faults of the gateway itself since its start, and the time of the last one, ms since the epoch. */
   readonly faults: { readonly count: number; readonly last: number }
+  /** Chores of upkeep that failed the last time. */
+  readonly failingChores: () => readonly ChoreFailure[]
   readonly configuration: () => ConfigurationState
   /** True if providers answer from recordings. */
   readonly replay: boolean

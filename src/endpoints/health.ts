@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { timeOfId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type Finding, fillFindings, priceFindings } from '../core/findings.ts'
+import { CHORES, type Chore, type ChoreFailure, describeFailure } from '../core/upkeep.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { PRICE_TABLE } from '../pricing/pricing.ts'
 import { billComparison, readLastReports } from '../reconcile/last-report.ts'
@@ -34,6 +35,9 @@ const response = z.strictObject({
     date: z.iso.date().describe('when this version was published'),
     own: count.describe('models whose price the configuration sets'),
   }),
+  failing_chores: z
+    .array(z.strictObject({ chore: z.enum(Object.keys(CHORES) as [Chore]), reason: z.string(), since: time }))
+    .describe('chores of upkeep that failed the last time; calls continue meanwhile'),
   bills: z
     .array(billComparison)
     .describe('the last comparison with each bill that `waybill reconcile` made; a read never fetches one'),
@@ -71,6 +75,9 @@ export const health = {
         date: PRICE_TABLE.date,
         own: Object.values(config.models).filter(({ price }) => price !== undefined).length,
       },
+      failing_chores: context.failingChores().map(({ chore, reason, since }) => {
+        return { chore, reason, since: new Date(since).toISOString() }
+      }),
       bills: readLastReports(about.directory),
     }
   },
@@ -80,6 +87,7 @@ function gatewayFindings({
   storeFailure,
   readFailure,
   faults,
+  failingChores,
   configuration,
   replay,
   config,
@@ -97,6 +105,7 @@ function gatewayFindings({
       : { verdict: 'BAD', text: `the record cannot be read: ${unreadable}` },
     ...(faults.count > 0 ? [faultFinding(faults)] : []),
     ...(standing ? [sharedLogFinding(standing)] : []),
+    ...choreFindings(failingChores()),
     state === 'current'
       ? { verdict: 'ok', text: 'the configuration in force is the one in the file' }
       : {
@@ -124,6 +133,11 @@ const faultFinding = ({ count, last }: ReadContext['faults']): Finding => ({
   verdict: 'BAD',
   text: `the gateway itself failed ${count} times since its start, last at ${new Date(last).toISOString()}; the process log says why`,
 })
+
+const choreFindings = (failing: readonly ChoreFailure[]): Finding[] =>
+  failing.length === 0
+    ? [{ verdict: 'ok', text: 'every chore of upkeep works, such as the deletion of old calls' }]
+    : failing.map((failure) => ({ verdict: 'BAD', text: describeFailure(failure) }))
 
 const sharedLogFinding = ({ failure, instances, backlog }: FleetStanding): Finding =>
   failure === null

@@ -4,6 +4,7 @@
 import { GatewayError } from '../core/errors.ts'
 import { type Account, accountName, periodsOf } from '../core/period.ts'
 import type { Log } from '../core/process-log.ts'
+import type { NoteChore } from '../core/upkeep.ts'
 import { after, detached, stray } from '../shared/boundary.ts'
 import { type Reads, readsThrough } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
@@ -44,6 +45,7 @@ export interface FleetOptions extends SharedLogOptions {
     apply(changes: readonly SharedConversation[]): void
   }
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  readonly onChore: NoteChore
 }
 
 export interface Fleet {
@@ -287,7 +289,8 @@ function startLink(options: FleetOptions, digest: () => string): Link {
       if ('shipped' in said) {
         shipped = said.shipped
         detached(letGo(), stray)
-      } else if ('note' in said) log.warn({ instance: name }, said.note)
+      } else if ('chore' in said) options.onChore(said.chore, said.reason)
+      else if ('note' in said) log.warn({ instance: name }, said.note)
       else {
         failure = said.failure
         if (failure !== null) log.error({ reason: failure }, 'the shared log does not accept calls')

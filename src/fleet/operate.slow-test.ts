@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { dropEmptySessions, dropOldDays, missingDays } from '../store/postgres/retention.ts'
+import { dropEmptySessions, dropOldDays, dropOldSums, missingDays } from '../store/postgres/retention.ts'
 import {
   comingDays,
   createTables,
@@ -95,6 +95,7 @@ test('retention deletes whole days with their sums, and `waybill doctor` reports
   await link.query('INSERT INTO waybill.latency_hours VALUES (?, ?, ?, ?, 1, 1)', [hour, 'one', 'alpha', ''])
   assert.equal((await dropOldDays(link, now, 3)).length, 2)
   assert.deepEqual(await dropOldDays(link, now, 3), [])
+  await dropOldSums(link, now, 3)
   assert.deepEqual(await link.query('SELECT count(*) AS n FROM waybill.latency_hours'), [{ n: 0 }])
   await link.query(
     `INSERT INTO waybill.sessions SELECT 's-' || n, '', 'one', (?::text || lpad(to_hex(n), 12, '0'))::uuid FROM generate_series(1, 1500) AS n`,

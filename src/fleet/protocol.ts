@@ -8,6 +8,7 @@ import type {
   LeaseRequest,
   Pulse,
   RateRequest,
+  SharedChore,
   SharedLogOptions,
   SharedReads,
 } from '../store/shared-log.ts'
@@ -70,5 +71,7 @@ export type FleetReply =
   | { readonly shipped: number }
   /** Reason why shipping has begun to fail; null if it works again. */
   | { readonly failure: string | null }
+  /** The end of a chore of upkeep, with the reason of its failure or null. */
+  | { readonly chore: SharedChore; readonly reason: string | null }
   /** A message for the operator. */
   | { readonly note: string }

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { after, every, on } from '../shared/boundary.ts'
 import { openSharedLog } from '../store/postgres/shared-log.ts'
-import type { Pulse, Sender } from '../store/shared-log.ts'
+import type { Pulse, Sender, SharedChore } from '../store/shared-log.ts'
 import { openOutbox } from '../store/sqlite/outbox.ts'
 import type { AskName, Asks, FleetReply, FleetRequest, Standing, WorkerData } from './protocol.ts'
 
@@ -12,6 +12,8 @@ const SHIP_MS = 200
 /** Number of entries in one statement. */
 const MAX_ENTRIES = 500
 const HOUR = 3_600_000
+/** First time of the chores after the start, and time after which a chore that failed is tried again, ms. */
+const [FIRST_MS, AGAIN_MS] = [5_000, 5 * 60_000]
 
 const { file, log: options, identity, config, days, shipped: begin } = workerData as WorkerData
 const port = parentPort!
@@ -89,20 +91,27 @@ const shipNow = (): Promise<void> =>
 
 const failed = (error: unknown) => say({ note: (error as Error).message })
 const timer = every(SHIP_MS, () => shipNow().catch(() => {}), failed)
-const hourly = every(HOUR, tidy, failed)
-after(5_000, tidy, failed).unref()
+const chores = Object.keys(log.upkeep) as SharedChore[]
+const timers = new Map(chores.map((chore) => [chore, after(FIRST_MS, () => tidy(chore), failed)]))
 
-/** Creates the partitions of coming days and drops old ones. */
-async function tidy(): Promise<void> {
-  if (!sender) return
+/** Does one chore of upkeep. Its failure delays no other chore. */
+async function tidy(chore: SharedChore): Promise<void> {
+  let reason: string | null = null
+  if (!sender) return later(chore, FIRST_MS) // the shared log is reported as unavailable
   try {
-    await log.makeDays()
-    await log.kept.expire(Date.now())
-    const dropped = await log.dropOldDays(days)
-    if (dropped.length > 0) say({ note: `dropped ${dropped.join(', ')}, which were older than ${days} days` })
+    await log.upkeep[chore](days, (note) => say({ note }))
   } catch (error) {
-    say({ note: `the days of the shared log could not be tidied: ${(error as Error).message}` })
+    reason = (error as Error).message
   }
+  say({ chore, reason })
+  later(chore, reason === null ? HOUR : AGAIN_MS)
+}
+
+function later(chore: SharedChore, ms: number): void {
+  timers.set(
+    chore,
+    after(ms, () => tidy(chore), failed),
+  )
 }
 
 async function beat(ask: Asks['pulse'][0]): Promise<Standing> {
@@ -152,7 +161,7 @@ const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1
   drop: ({ id, keyName }) => log.kept.drop(id, keyName),
   async stop() {
     clearInterval(timer)
-    clearInterval(hourly)
+    for (const each of timers.values()) clearTimeout(each)
     if (sender && failure === null) {
       await shipNow().catch(() => {}) // the rest is shipped at the next start
       await log.reportStop(sender).catch(() => {})

@@ -9,6 +9,7 @@ import { GivenItems } from '../call/given-items.ts'
 import { RunsHere } from '../call/run-here.ts'
 import type { Account } from '../core/period.ts'
 import { type Log, SILENT } from '../core/process-log.ts'
+import { CHORES, createUpkeep, type Upkeep } from '../core/upkeep.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import type { ReadContext } from '../endpoints/context.ts'
 import { endLive } from '../endpoints/live.ts'
@@ -21,7 +22,7 @@ import { createRefusals } from '../http/refusals.ts'
 import { PLAIN_WORDING } from '../http/reply.ts'
 import { createHttpServer } from '../http/server.ts'
 import { createWebSockets } from '../http/web-sockets.ts'
-import { NOTHING_LEARNED, openLearnedRefusals } from '../models/learned.ts'
+import { type LearnedRefusals, NOTHING_LEARNED, openLearnedRefusals } from '../models/learned.ts'
 import { errorFields, logCalls } from '../observe/call-line.ts'
 import { createFeed } from '../observe/feed.ts'
 import { createMetrics, type Metrics } from '../observe/metrics.ts'
@@ -54,12 +55,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   refuseOpenAccess(options.config, bind.host, replay)
   const inFleet = replay ? undefined : options.config.fleet
   const context = () => inForce.context
+  const [upkeep, feed] = [loggedUpkeep(now, log), createFeed()]
 
   const meters = createMetrics({
     cooling: () => targetStates(context().readContext),
     configurationCurrent: () => inForce.state.state === 'current',
     ...{ writable: () => storeFailure() === null, openings: () => store.openings },
-    droppedSpans: () => traces?.dropped,
+    ...{ droppedSpans: () => traces?.dropped, failingChores: upkeep.failing },
     fleet: () => fleet && { ...standingOf(fleet), fallbacks: fleet.rates.fallbacks },
     readable: () => store.readFailure === null,
     budgets: () => context().readContext.config.keys.flatMap(accounts.budgetsOf),
@@ -86,18 +88,17 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   })
   // Replayed calls cost nothing, so their records are separate. A live gateway may run at the same time.
   const directory = replay ? join(options.config.data, 'replay') : options.config.data
-  const place = { directory, now, fleet: inFleet !== undefined }
+  const place = { directory, now, fleet: inFleet !== undefined, onChore: upkeep.note }
   const store = await openRecord(options, place, log, meters)
-  const learned = replay ? NOTHING_LEARNED : openLearnedRefusals(directory, now)
-  const routingState = new RoutingState(now)
-  const connections = createConnections(options.wire)
+  const learned = replay ? NOTHING_LEARNED : openLearned(directory, now, upkeep)
+  const [routingState, connections] = [new RoutingState(now), createConnections(options.wire)]
   const reserved = (account: Account) => reservations.reserved(account)
-  const fleet = inFleet && (await joinFleet(inFleet, options, { now, log, reserved, store, routingState }))
+  const joining = { now, log, reserved, store, routingState, onChore: upkeep.note }
+  const fleet = inFleet && (await joinFleet(inFleet, options, joining))
   const reservations = createReservations(fleet ?? store)
   const accounts = createAccounts({ store, fleet, reserved, now })
   /** Returns the reason why no call can be accepted or recorded; null if there is none. */
   const storeFailure = () => store.failure ?? fleet?.refusal() ?? null
-  const feed = createFeed()
   const traces =
     telemetry && (await traceCalls(telemetry, options.telemetryHeaders, inFleet?.instance, store, log))
   const observers: Observer[] = [meters, logCalls(log), feed]
@@ -121,8 +122,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     readParts: {
       ...{ calls, instanceCalls: store.calls, storeFailure, replay, feed },
       fleet: fleet && (() => standingOf(fleet)),
-      readFailure: () => store.readFailure,
-      faults,
+      ...{ readFailure: () => store.readFailure, failingChores: upkeep.failing, faults },
       recordings: options.recordings ?? { list: [], notes: [] },
       about: { version: manifest.version, startedAt: now(), directory: resolve(directory) },
       ...{ budgetUse: accounts.budgetUse, learned: learned.list, refusals: refusals.list },
@@ -175,10 +175,20 @@ const wordingOf =
   (headers: IncomingHttpHeaders): ErrorWording =>
     Object.values(dialects).find(({ client }) => client.isSpokenBy?.(headers))?.client ?? PLAIN_WORDING
 
+/** Notes the ends of chores, and logs when one begins to fail or works again. */
+const loggedUpkeep = (now: () => number, log: Log): Upkeep =>
+  createUpkeep(now, (chore, reason) => {
+    if (reason === null) log.info({ chore }, 'a chore of upkeep works again')
+    else log.error({ chore, reason }, `a chore of upkeep fails, so ${CHORES[chore]}; calls continue`)
+  })
+
+const openLearned = (directory: string, now: () => number, { note }: Upkeep): LearnedRefusals =>
+  openLearnedRefusals(directory, now, (reason) => note('store_refusals', reason))
+
 /** Opens the store and logs its failures. */
 const openRecord = (
   { config: { durability, retention, artifacts }, onDoubt }: GatewayOptions,
-  place: Pick<StoreOptions, 'directory' | 'now' | 'fleet'>,
+  place: Pick<StoreOptions, 'directory' | 'now' | 'fleet' | 'onChore'>,
   log: Log,
   meters: Pick<Metrics, 'failed'>,
 ): Promise<Journal> =>

@@ -20,7 +20,7 @@ import type { Journal } from '../store/store.ts'
 import type { TraceExport } from '../telemetry/export.ts'
 import type { GatewayOptions } from './options.ts'
 
-export interface FleetDeps extends Pick<FleetOptions, 'now' | 'log' | 'reserved'> {
+export interface FleetDeps extends Pick<FleetOptions, 'now' | 'log' | 'reserved' | 'onChore'> {
   readonly store: Journal
   readonly routingState: RoutingState
 }
@@ -29,13 +29,14 @@ export interface FleetDeps extends Pick<FleetOptions, 'now' | 'log' | 'reserved'
 export async function joinFleet(
   settings: NonNullable<Config['fleet']>,
   { config, fleetUrl }: GatewayOptions,
-  { now, log, reserved, store, routingState }: FleetDeps,
+  { now, log, reserved, store, routingState, onChore }: FleetDeps,
 ): Promise<Fleet> {
   const { openFleet } = await import('../fleet/fleet.ts')
   const { instance, tls, ca, days, spool, rate_fallback: rateFallback } = settings
   try {
     return await openFleet({
       ...{ url: fleetUrl!, tls, ca, days, spool, rateFallback, now, log, journal: store, config, reserved },
+      onChore,
       version: manifest.version,
       name: instance ?? `${hostname()}-${config.server.port}`.replaceAll(/[^\w.-]/g, '-'),
       shared: config.durability === 'shared',

@@ -47,7 +47,12 @@ export const NOTHING_LEARNED: LearnedRefusals = {
   forget: () => [],
 }
 
-export function openLearnedRefusals(directory: string, now: () => number = Date.now): LearnedRefusals {
+/** `onWritten`: called after each attempt to write the file, with the reason of a failure or null. */
+export function openLearnedRefusals(
+  directory: string,
+  now: () => number = Date.now,
+  onWritten: (failure: string | null) => void = () => {},
+): LearnedRefusals {
   const file = join(directory, FILE)
   let all: readonly LearnedRefusal[] = []
   let stamp = ''
@@ -79,8 +84,9 @@ export function openLearnedRefusals(directory: string, now: () => number = Date.
       const learned_at = new Date(now()).toISOString()
       try {
         write([...others, { ...refusal, learned_at }].slice(-MAX_LEARNED))
-      } catch {
-        // The refusal is remembered until this program ends.
+        onWritten(null)
+      } catch (error) {
+        onWritten((error as Error).message) // the refusal is remembered until this program ends
       }
     },
     forget(isForgotten) {

@@ -5,6 +5,7 @@
 import type { Config } from '../config/load.ts'
 import { targetId } from '../core/call.ts'
 import { roundUsd } from '../core/money.ts'
+import { CHORES, type ChoreFailure } from '../core/upkeep.ts'
 import { Counter, Gauge, Histogram, joined, type Labels, labels, render } from './figures.ts'
 import type { CallEnd, Observer, WatchedCall } from './watch.ts'
 
@@ -35,6 +36,8 @@ export interface Gauges {
   /** True if the record is writable and readable. Every call requires a writable record. */
   readonly writable: () => boolean
   readonly readable: () => boolean
+  /** Chores of upkeep that failed the last time. */
+  readonly failingChores: () => readonly ChoreFailure[]
   /** Keys with a budget, with their US dollars in the current period. */
   readonly budgets: () => readonly KeyBudget[]
   /** Number of opened records, by the thread that committed them. */
@@ -231,6 +234,13 @@ function gaugesOf(gauges: Gauges, open: () => number) {
     ),
     one('waybill_record_writable', '0 while the record is not writable.', gauges.writable),
     one('waybill_record_readable', '0 while the record is not readable.', gauges.readable),
+    new Gauge('waybill_chore_failing', '1 for a chore of upkeep that failed the last time.', () => {
+      const failing = gauges.failingChores().map(({ chore }) => chore)
+      return Object.keys(CHORES).map((chore) => [
+        labels('chore', chore),
+        Number(failing.some((each) => each === chore)),
+      ])
+    }),
     budget('budget', 'What a key may spend in a period, US dollars.'),
     budget(
       'spent',

@@ -24,15 +24,22 @@ export type MakeArtifact = () => string
 export class ArtifactBuffer {
   readonly #limits: ArtifactLimits
   readonly #write: (artifacts: Artifact[]) => Promise<unknown>
+  readonly #onEnd: (failure: string | null) => void
   /** Oldest first. */
   readonly #waiting = new Map<string, { readonly weight: number; json: MakeArtifact | string }>()
   #weight = 0
   #timer: NodeJS.Timeout | undefined
   #flushing: Promise<void> | null = null
 
-  constructor(limits: ArtifactLimits, write: (artifacts: Artifact[]) => Promise<unknown>) {
+  /** `onEnd`: called after each round with the reason of a failure, or null. */
+  constructor(
+    limits: ArtifactLimits,
+    write: (artifacts: Artifact[]) => Promise<unknown>,
+    onEnd: (failure: string | null) => void = () => {},
+  ) {
     this.#limits = limits
     this.#write = write
+    this.#onEnd = onEnd
   }
 
   /** Adds an artifact. If it falls out of the ring before it is written, it is never formatted. */
@@ -78,17 +85,18 @@ export class ArtifactBuffer {
 
   async #flush(): Promise<void> {
     const ids = [...this.#waiting.keys()]
-    for (let from = 0; from < ids.length; from += MAX_SLICE) {
-      const slice = ids.slice(from, from + MAX_SLICE).flatMap((callId) => {
-        const json = this.find(callId)
-        return json === null ? [] : [{ callId, json }]
-      })
+    let failure: string | null = null
+    for (let from = 0; from < ids.length; from += MAX_SLICE)
       try {
+        const slice = ids.slice(from, from + MAX_SLICE).flatMap((callId) => {
+          const json = this.find(callId)
+          return json === null ? [] : [{ callId, json }]
+        })
         await this.#write(slice)
-      } catch {
-        return
+        for (const { callId } of slice) this.#remove(callId)
+      } catch (error) {
+        failure = (error as Error).message
       }
-      for (const { callId } of slice) this.#remove(callId)
-    }
+    this.#onEnd(failure)
   }
 }

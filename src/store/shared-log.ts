@@ -1,6 +1,8 @@
 // Interface of the log that several gateways share, used by the fleet and the commands. Independent of the
 // database; `postgres/shared-log.ts` implements it.
+
 import type { AttemptRecord } from '../core/record.ts'
+import type { Chore } from '../core/upkeep.ts'
 import type { KeptRowWrites } from './kept-rows.ts'
 import type { Reads } from './reads.ts'
 import type { Row } from './sql/columns.ts'
@@ -165,6 +167,8 @@ export interface SharedSchema {
   readonly problem: string | null
 }
 
+export type SharedChore = Extract<Chore, `${string}_shared_${string}`>
+
 /** Each instance has its own artifacts and retention. */
 export type SharedReads = Omit<Reads, 'artifact' | 'fill'>
 
@@ -181,8 +185,12 @@ export interface SharedLog {
   makeDays(): Promise<void>
   /** Returns the names of the missing partitions for today and tomorrow. */
   missingDays(): Promise<string[]>
-  /** Deletes calls older than `days`. Returns the names of the dropped partitions. */
-  dropOldDays(days: number): Promise<string[]>
+  /** Returns the names of the partitions with only calls older than `days`. */
+  oldDays(days: number): Promise<string[]>
+  /** The chores of upkeep, each by itself. `days`: days to retain. `tell`: reports what an operator may want to know. */
+  readonly upkeep: Readonly<
+    Record<SharedChore, (days: number, tell: (note: string) => void) => Promise<void>>
+  >
   /** Registers an instance. Returns the number of its start, or the reason why it may not join. */
   register(identity: Identity, config: string): Promise<number | string>
   /** Writes calls; safe to repeat. If it rejects, it is unknown whether the calls arrived. */

@@ -3,6 +3,7 @@
 
 import type { Account } from '../core/period.ts'
 import type { TracedCall } from '../core/tracing.ts'
+import type { NoteChore } from '../core/upkeep.ts'
 import type { ArtifactLimits, MakeArtifact } from './artifact-buffer.ts'
 import type { KeptRowWrites } from './kept-rows.ts'
 import type { Done, OpeningCounts } from './queue.ts'
@@ -98,6 +99,8 @@ export interface StoreOptions {
   readonly fleet?: boolean
   /** Called when nothing can be written any longer. */
   readonly onFailure?: (message: string) => void
+  /** Called with the end of each chore of upkeep. */
+  readonly onChore?: NoteChore
   /** Called with the reason when a thread of an open store has died. The thread is then restarted. */
   readonly onDeath?: (reason: string) => void
   /** Called if the state of the store itself is unknown after a fault of the gateway, so that only a restart helps. */

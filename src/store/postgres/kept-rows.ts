@@ -5,6 +5,8 @@ import type { SharedKeptRows } from '../shared-log.ts'
 import type { Link } from './link.ts'
 
 const TABLE = 'waybill.kept_responses'
+/** Number of rows deleted in one statement, so that no urgent request waits long for the connection. */
+const ROWS_A_STEP = 1_000
 
 export const openSharedKeptReads = (
   link: Link,
@@ -45,7 +47,8 @@ export const openSharedKeptTable = (link: Link): SharedKeptRows => ({
     return gone.length > 0
   },
   async expire(at) {
-    const expired = `DELETE FROM ${TABLE} WHERE ${expiredSql('kept_responses')} RETURNING id`
+    const expired = `DELETE FROM ${TABLE} WHERE (id, key_name) IN (
+      SELECT id, key_name FROM ${TABLE} WHERE ${expiredSql(TABLE)} LIMIT ${ROWS_A_STEP}) RETURNING id`
     while ((await link.query(expired, [at])).length > 0);
   },
 })

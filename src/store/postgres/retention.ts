@@ -8,20 +8,40 @@ const DAY = 86_400_000
 /** Maximum number of objects with an owner on record; the oldest are dropped. */
 const MAX_OWNED = 1_000_000
 
-/** Returns the dropped partitions. `now`: ms since the epoch; `days`: number of days to retain. */
-export async function dropOldDays(link: Link, now: number, days: number): Promise<string[]> {
-  const first = Math.floor((now - days * DAY) / DAY) * DAY
-  const names = await link.query<{ name: string }>(
+/** Returns the beginning of the first day to retain, ms since the epoch. */
+const firstDay = (now: number, days: number): number => Math.floor((now - days * DAY) / DAY) * DAY
+
+/** Returns the names of the partitions with only older calls, oldest first. */
+export async function oldDays(link: Link, now: number, days: number): Promise<string[]> {
+  const rows = await link.query<{ name: string }>(
     `SELECT relname AS name FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
        WHERE inhparent = 'waybill.calls'::regclass AND relname < ? ORDER BY relname`,
-    [partitionOf(first).name],
+    [partitionOf(firstDay(now, days)).name],
   )
-  if (names.length === 0) return []
-  const hour = first / 3_600_000
+  return rows.map(({ name }) => name)
+}
+
+/**
+ * Returns the dropped partitions. `now`: ms since the epoch; `days`: number of days to retain. Drops one at a time,
+ * because the locks for months of days would not fit into one transaction.
+ */
+export async function dropOldDays(link: Link, now: number, days: number): Promise<string[]> {
+  const names = await oldDays(link, now, days)
+  for (const name of names)
+    await link.script(
+      `SET LOCAL lock_timeout = '2s';
+       SELECT pg_advisory_xact_lock(${LOCK});
+       DROP TABLE IF EXISTS waybill.${name};`,
+      30_000,
+    )
+  return names
+}
+
+/** Deletes the sums of hours whose calls are not retained, and state that no gateway reads any more. */
+export async function dropOldSums(link: Link, now: number, days: number): Promise<void> {
+  const hour = firstDay(now, days) / 3_600_000
   await link.script(
     `SET LOCAL lock_timeout = '2s';
-     SELECT pg_advisory_xact_lock(${LOCK});
-     ${names.map(({ name }) => `DROP TABLE IF EXISTS waybill.${name};`).join('\n')}
      DELETE FROM waybill.usage_hours WHERE hour < ${hour};
      DELETE FROM waybill.latency_hours WHERE hour < ${hour};
      DELETE FROM waybill.object_owners WHERE call_id <=
@@ -31,7 +51,6 @@ export async function dropOldDays(link: Link, now: number, days: number): Promis
      DELETE FROM waybill.rates WHERE expire < extract(epoch FROM now() - interval '1 hour') * 1000;`,
     30_000,
   )
-  return names.map(({ name }) => name)
 }
 
 /**
@@ -40,7 +59,7 @@ export async function dropOldDays(link: Link, now: number, days: number): Promis
  * no read waits long.
  */
 export async function dropEmptySessions(link: Link, now: number, days: number): Promise<void> {
-  const first = Math.floor((now - days * DAY) / DAY) * DAY
+  const first = firstDay(now, days)
   const next = `
     WITH looked AS (
       SELECT session_id, key_name, instance, first_id FROM waybill.sessions

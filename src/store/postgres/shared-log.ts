@@ -9,7 +9,7 @@ import { takeLease } from './leases.ts'
 import { leave } from './left-writes.ts'
 import { openLink } from './link.ts'
 import { openRates } from './rates.ts'
-import { dropEmptySessions, dropOldDays, missingDays } from './retention.ts'
+import { dropEmptySessions, dropOldDays, dropOldSums, missingDays, oldDays } from './retention.ts'
 import { comingDays, createTables, lookAtSchema, makePartitions } from './schema.ts'
 import { openSessionReads } from './session-reads.ts'
 import { ship } from './ship.ts'
@@ -20,6 +20,8 @@ export function openSharedLog(options: SharedLogOptions, name = ''): SharedLog {
   const shipLink = openLink(options, name || 'ship')
   const readLink = openLink(options, name || 'read')
   const pulseLink = openLink(options, name || 'pulse')
+  const kept = openSharedKeptTable(pulseLink)
+  const makeDays = () => makePartitions(shipLink, comingDays(Date.now()))
   return {
     reads: {
       ...openCallReads(readLink),
@@ -27,18 +29,24 @@ export function openSharedLog(options: SharedLogOptions, name = ''): SharedLog {
       ...openSessionReads(readLink),
       ...openSharedKeptReads(readLink),
     },
-    kept: openSharedKeptTable(pulseLink),
+    kept,
     schema: () => lookAtSchema(shipLink),
     async migrate() {
       await createTables(shipLink)
       return lookAtSchema(shipLink)
     },
-    makeDays: () => makePartitions(shipLink, comingDays(Date.now())),
+    makeDays,
     missingDays: () => missingDays(shipLink, comingDays(Date.now()).slice(0, 2)),
-    async dropOldDays(days) {
-      const dropped = await dropOldDays(readLink, Date.now(), days)
-      if (dropped.length > 0) await dropEmptySessions(readLink, Date.now(), days)
-      return dropped
+    oldDays: (days) => oldDays(shipLink, Date.now(), days),
+    upkeep: {
+      make_shared_days: makeDays,
+      async delete_shared_calls(days, tell) {
+        const dropped = await dropOldDays(readLink, Date.now(), days)
+        if (dropped.length > 0) tell(`dropped ${dropped.join(', ')}, which were older than ${days} days`)
+      },
+      delete_shared_sums: (days) => dropOldSums(readLink, Date.now(), days),
+      delete_shared_histories: (days) => dropEmptySessions(readLink, Date.now(), days),
+      delete_shared_responses: () => kept.expire(Date.now()),
     },
     register: (identity, config) => register(shipLink, identity, config),
     ship: (sender, unshipped) => ship(shipLink, sender, unshipped),

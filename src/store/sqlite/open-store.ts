@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { timeOfId } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { Chore, NoteChore } from '../../core/upkeep.ts'
 import { detached, every, stray } from '../../shared/boundary.ts'
 import { ArtifactBuffer } from '../artifact-buffer.ts'
 import { DOUBT_MS, guardClock } from '../clock-guard.ts'
@@ -21,7 +22,7 @@ import { closeDescriptors, openDescriptors } from './overwrites.ts'
 import { openReader } from './reads.ts'
 import { openSpending } from './spending.ts'
 import { startThread, UnansweredError } from './thread.ts'
-import type { WriterData, WriterRequest } from './writer.ts'
+import type { ChoreReport, WriterData, WriterRequest } from './writer.ts'
 
 /** Interval of checks for expired calls, ms. */
 const EXPIRY_MS = 60_000
@@ -31,18 +32,17 @@ const LOOK_MS = 500
 /** Artifacts may use this fraction of all bytes (1 / ARTIFACTS_DIVISOR), regardless of their own limit. */
 const ARTIFACTS_DIVISOR = 8
 
+const IGNORE = (): void => {}
+
 /** Opens the data directory. Rejects with StoreError, whose message is one line with the remedy. */
 export async function openStore(options: StoreOptions): Promise<Journal> {
+  const { directory, durability, retention, now, fleet = false } = options
   const {
-    directory,
-    durability,
-    retention,
-    now,
     elapsed = () => performance.now(),
-    onFailure = () => {},
-    onDeath = () => {},
-    onDoubt = () => {},
-    fleet = false,
+    onFailure = IGNORE,
+    onDeath = IGNORE,
+    onChore = IGNORE,
+    onDoubt = IGNORE,
   } = options
   const artifacts = bounded(options)
   const { release, interrupted, background } = claim(directory, now(), fleet)
@@ -85,9 +85,9 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     await queue.flush()
   }
   const reader = openReader({ file, files }, seen, noteDamage, noteDeath)
-  const artifactBuffer = new ArtifactBuffer(artifacts, (artifacts) => ask({ artifacts }))
-  const expiry = every(EXPIRY_MS, expire, (error) => onFailure((error as Error).message))
-  const watch = watchFiles(files, queue, ask)
+  const artifactBuffer = bufferArtifacts(artifacts, ask, onChore)
+  const expiry = every(EXPIRY_MS, expire, (error) => onChore('delete_calls', (error as Error).message))
+  const watch = watchFiles(files, queue, ask, onChore)
   const { open, write, openCalls } = writeTo(queue, now)
   isOpen = true
 
@@ -121,7 +121,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     spending: readSpending(db, noteDamage),
     kept: keepThrough(ask),
     settle: seen,
-    shipped: async (seq) => void (await ask({ shipped: seq })),
+    shipped: dropShipped(ask, onChore),
     file,
     get failure() {
       return asking.damage ?? lostFile(files) ?? writer.failure ?? queue.failure
@@ -132,6 +132,26 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     close: (graceMs = 5_000) => (closing ??= close(graceMs)),
   }
 }
+
+/** Makes the function that drops what the shared log has received from the outbox. */
+const dropShipped =
+  (ask: (request: WriterRequest) => Promise<unknown>, onChore: NoteChore): Journal['shipped'] =>
+  (seq) =>
+    ask({ shipped: seq }).then(
+      () => onChore('drop_shipped', null),
+      (error: Error) => onChore('drop_shipped', error.message),
+    )
+
+const bufferArtifacts = (
+  limits: StoreOptions['artifacts'],
+  ask: (request: WriterRequest) => Promise<unknown>,
+  onChore: NoteChore,
+): ArtifactBuffer =>
+  new ArtifactBuffer(
+    limits,
+    (artifacts) => ask({ artifacts }),
+    (reason) => onChore('store_artifacts', reason),
+  )
 
 const keepThrough = (ask: (request: WriterRequest) => Promise<unknown>): Journal['kept'] => ({
   keep: async (row) => void (await ask({ keep: row })),
@@ -156,19 +176,26 @@ const bounded = ({ artifacts, retention }: StoreOptions): StoreOptions['artifact
 })
 
 /**
- * Watches the files. Even without calls, it reports missing or overwritten files and saves as much as it can.
+ * Watches the files. Even without calls, it reports missing or overwritten files and saves as much as it can. Also
+ * reports the ends of chores.
  */
 const watchFiles = (
   files: OpenFiles,
   queue: WriteQueue,
   ask: (request: WriterRequest) => Promise<unknown>,
+  onChore: NoteChore,
 ): NodeJS.Timeout =>
   every(
     LOOK_MS,
     () => {
       if (queue.failure !== null) return
       if (lostFile(files) !== null) return queue.probe()
-      ask({ look: true }).catch(() => {}) // already reported
+      ask({ look: true }).then(
+        (report) => {
+          for (const [chore, reason] of Object.entries(report as ChoreReport)) onChore(chore as Chore, reason)
+        },
+        () => {}, // already reported
+      )
     },
     stray,
   )

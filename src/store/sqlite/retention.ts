@@ -4,6 +4,7 @@
 import { statSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../core/call.ts'
+import type { Chore } from '../../core/upkeep.ts'
 import type { RetentionLimits } from '../reads.ts'
 import { BUSY_MS } from './open.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
@@ -34,6 +35,9 @@ export interface Retention {
   step(): boolean
 }
 
+/** Does a part of a chore. Notes its failure, if it fails, and then returns false. */
+export type Attempt = (chore: Chore, part: () => boolean) => boolean
+
 /** Returns the part of the byte limit that is reserved for the write-ahead log. */
 const walShare = (bytes: number): number => Math.min(bytes / 8, 16 * 2 ** 20)
 /** Returns the part of the byte limit that is reserved for the database. */
@@ -51,6 +55,7 @@ export function openRetention(
   rollUps: RollUps,
   /** Returns the number of frames in the write-ahead log. */
   frames: () => number,
+  attempt: Attempt,
   fleet = false,
 ): Retention {
   const pageSize = db.pragma('page_size', { simple: true }) as number
@@ -94,27 +99,31 @@ export function openRetention(
       looked = 0
     },
     step() {
-      if (log.isLong()) log.fold()
-      if (rollUps.calls > limits.rows - MAX_OPEN_CALLS) {
-        const excess = rollUps.calls + openCalls.get()! - limits.rows
-        if (excess > 0 && removeOldest(EVERY_ID, Math.min(excess, CALLS_A_STEP))) {
-          looked = 0
-          return true
-        }
-      }
-      if (performance.now() - looked < LOOK_MS) return false
-      const due = removeTooMuch()
+      if (log.isLong()) attempt('empty_log', log.fold)
+      const isFuller = attempt('delete_calls', removeExcess)
+      if (isFuller) looked = 0
+      if (isFuller || performance.now() - looked < LOOK_MS) return isFuller
+      attempt('empty_log', log.empty)
+      const due = attempt('delete_calls', removeTooMuch) || attempt('shrink_file', shrink)
       if (!due) looked = performance.now()
       return due
     },
   }
 
+  function removeExcess(): boolean {
+    if (rollUps.calls <= limits.rows - MAX_OPEN_CALLS) return false
+    const excess = rollUps.calls + openCalls.get()! - limits.rows
+    return excess > 0 && removeOldest(EVERY_ID, Math.min(excess, CALLS_A_STEP))
+  }
+
   function removeTooMuch(): boolean {
-    log.empty()
     if (removeOldest(expired, CALLS_A_STEP)) return true
+    return pages.get()! - freePages.get()! > mostUsed && removeOldest(EVERY_ID, CALLS_A_STEP)
+  }
+
+  /** Truncates the file only if it is far too large, because free pages are reused. */
+  function shrink(): boolean {
     const [all, free] = [pages.get()!, freePages.get()!]
-    if (all - free > mostUsed && removeOldest(EVERY_ID, CALLS_A_STEP)) return true
-    // Free pages are reused; only a file that is far too large is truncated.
     if (!canShrink || free === 0 || (all <= mostPages && free <= all / 4)) return false
     db.exec(`PRAGMA incremental_vacuum(${PAGES_A_STEP})`)
     return true
@@ -157,15 +166,19 @@ function keepLogShort(db: Database, walBytes: number, pageSize: number, frames: 
   }
   return {
     isLong: () => frames() >= most,
-    fold: () => void checkpoint('PASSIVE'),
+    fold() {
+      checkpoint('PASSIVE')
+      return false
+    },
     /**
      * Empties a log that exceeds `walBytes` or has `isToBeEmpty`. The log can restart only while no reader uses it,
      * and such a moment may never come by itself.
      */
-    empty(isToBeEmpty = false) {
+    empty(isToBeEmpty = false): boolean {
       isWanted ||= isToBeEmpty
-      if (performance.now() < emptyAt && !isToBeEmpty) return
-      if (!isWanted && (statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= walBytes) return
+      if (performance.now() < emptyAt && !isToBeEmpty) return false
+      if (!isWanted && (statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= walBytes)
+        return false
       db.pragma(`busy_timeout = ${READERS_MS}`)
       try {
         if (checkpoint('TRUNCATE')) isWanted = false
@@ -173,6 +186,7 @@ function keepLogShort(db: Database, walBytes: number, pageSize: number, frames: 
       } finally {
         db.pragma(`busy_timeout = ${BUSY_MS}`)
       }
+      return false
     },
   }
 }

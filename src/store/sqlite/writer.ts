@@ -5,6 +5,7 @@ import { fstatSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { emptyCall } from '../../core/call.ts'
+import type { Chore } from '../../core/upkeep.ts'
 import { UNKNOWN_USAGE } from '../../pricing/cost.ts'
 import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'
 import type { KeptRow } from '../kept-rows.ts'
@@ -37,9 +38,12 @@ export interface WriterData {
 /**
  * Requests to the writer. A text is a batch of writes as JSON, because the structured clone of its objects
  * costs more. Its answer contains the reasons for refused writes, see `Commit`. Other requests store
- * artifacts; delete calls older than a moment and expired stored responses; store or delete a response; stop
- * all writing; or check the database.
+ * artifacts; delete calls older than a moment and expired stored responses; store or delete a response; stop all
+ * writing; or check the database, which answers with a `ChoreReport`.
  */
+/** The ends of chores since the last report: a reason for each failure. */
+export type ChoreReport = Partial<Record<Chore, string | null>>
+
 export type WriterRequest =
   | string
   | { readonly artifacts: readonly Artifact[] }
@@ -68,15 +72,14 @@ const overwritten = watchOverwrites(descriptors, pageSize)
 const rollUps = openRollUps(db)
 const run = prepareWrites(db, rollUps)
 const ring = openArtifactRing(db, artifacts)
-const retention = openRetention(db, limits, rollUps, () => framesOf(descriptors), fleet)
+let ended: ChoreReport = {}
+const retention = openRetention(db, limits, rollUps, () => framesOf(descriptors), attempt, fleet)
 if (fleet) fillOutbox(db)
 const kept = openKeptTable(db, limits.bytes / KEPT_DIVISOR, retention.emptyLog)
 const letGo = db.prepare('DELETE FROM outbox WHERE seq <= ?')
 let damaged: string | null = null
 /** True while a clean-up step is scheduled. */
 let cleaning = false
-/** Reason why the last clean-up step failed. */
-let uncleaned: string | null = null
 
 /** True if the write-ahead log is checkpointed and nothing has been written since. */
 let isFolded = false
@@ -100,6 +103,7 @@ function answer(request: WriterRequest): unknown {
     else if ('keep' in request) kept.keep(request.keep)
     else if ('drop' in request) return kept.drop(...request.drop)
     else if ('shipped' in request) letGo.run(request.shipped)
+    else if ('look' in request) return report()
     return null
   } catch (error) {
     rollUps.forget()
@@ -225,13 +229,32 @@ function overwrittenError(): Error | null {
   return which === null ? null : spoilt(OVERWRITTEN[which])
 }
 
-/** Deletes expired calls. Also reports whether deletion has failed since the last request. */
+/** Deletes expired calls soon, and expired responses now. */
 function expire({ expire, now }: { readonly expire: number; readonly now: number }): void {
-  const failure = uncleaned
-  uncleaned = null
   retention.expire(expire)
-  kept.expire(now)
-  if (failure !== null) throw new Error(`old calls cannot be deleted: ${failure}`)
+  attempt('delete_responses', () => {
+    kept.expire(now)
+    return false
+  })
+}
+
+function report(): ChoreReport {
+  const all = ended
+  ended = {}
+  return all
+}
+
+/** Does a part of a chore. A failure is noted and ends nothing else. */
+function attempt(chore: Chore, part: () => boolean): boolean {
+  try {
+    const isMore = part()
+    ended[chore] ??= null
+    return isMore
+  } catch (error) {
+    rollUps.forget()
+    ended[chore] = reasonOf(error).message
+    return false
+  }
 }
 
 /** Delay of clean-up, ms. Many calls share a step, and no opening waits for it. */
@@ -250,12 +273,9 @@ function cleanSoon(atOnce = false): void {
 function clean(): void {
   cleaning = false
   if (damaged !== null || lost !== null) return
-  try {
-    refuseOverwritten()
-    if (retention.step()) cleanSoon(true)
-  } catch (error) {
-    uncleaned = reasonOf(error).message
-  }
+  const overwritten = overwrittenError()
+  if (overwritten) reasonOf(overwritten)
+  else if (retention.step()) cleanSoon(true)
 }
 
 /** Returns the cause of an error: a file that was overwritten meanwhile, or the error itself. Notes damage. */
