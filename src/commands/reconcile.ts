@@ -4,7 +4,14 @@ import { loadConfig } from '../config/load.ts'
 import { roundUsd } from '../core/money.ts'
 import { type Bill, type Comparison, compareBills } from '../reconcile/bill.ts'
 import { writeLastReport } from '../reconcile/last-report.ts'
-import { fetchReport, type Range, REPORTS, type ReportName, readReport } from '../reconcile/reports.ts'
+import {
+  decodeReport,
+  fetchReport,
+  type Range,
+  REPORTS,
+  type ReportName,
+  readReport,
+} from '../reconcile/reports.ts'
 import { readBounded } from '../shared/bounded-file.ts'
 import { billedLines } from '../store/sqlite/billed.ts'
 import { openUnchanged } from '../store/sqlite/diagnose.ts'
@@ -77,7 +84,7 @@ function reportOf(name: ReportName, options: ReconcileOptions): Bill | Promise<B
     } catch (error) {
       throw new UsageError(`${report}: ${fileReason(error as Error)}`)
     }
-    return readReport(name, content.toString('utf8'))
+    return readReport(name, decodeReport(content))
   }
   const { keyName } = REPORTS[name]
   const key = env[keyName]

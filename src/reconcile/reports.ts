@@ -31,6 +31,7 @@ class BillBuilder implements Bill {
   }
 
   add(day: string, model: string, amounts: Partial<Line>): void {
+    if (this.lines.length >= MAX_LINES) throw new ReportError(`the report has more than ${MAX_LINES} lines`)
     this.lines.push({ day, model, usd: null, input: null, output: null, calls: null, ...amounts })
   }
 
@@ -48,6 +49,9 @@ const text = (value: unknown): string | null => (typeof value === 'string' && va
 const iso = (ms: number): string => new Date(ms).toISOString().replace('.000', '')
 const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
+/** Days outside of these are mistakes, or times in another unit. */
+const [FIRST_DAY, LAST_DAY] = [Date.UTC(2000), Date.UTC(2200)]
+
 /**
  * Returns the UTC day of a report's time, which is a string with its zone or a number of seconds. Null for
  * any other value.
@@ -55,7 +59,7 @@ const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 function dayOf(value: unknown): string | null {
   const ms =
     typeof value === 'number' ? value * 1000 : typeof value === 'string' ? Date.parse(value) : Number.NaN
-  return Number.isFinite(ms) ? day(ms) : null
+  return ms >= FIRST_DAY && ms < LAST_DAY ? day(ms) : null
 }
 
 /** Returns an amount in US dollars. Reports a problem and returns null for another currency. */
@@ -185,6 +189,10 @@ class ReportError extends Error {}
 /** Maximum pages of one report. A year by day has twelve. */
 const MAX_PAGES = 1_000
 const PAGE_TIMEOUT_MS = 30_000
+/** Maximum bytes of a page once it is decompressed. A month of Anthropic's by day has less than 1 MiB. */
+const MAX_PAGE_BYTES = 32 * 2 ** 20
+/** Maximum lines of a report. */
+const MAX_LINES = 2_000_000
 
 interface FetchOptions {
   readonly name: ReportName
@@ -234,9 +242,38 @@ async function fetchPage(
     throw new ReportError(
       `${name} refused its report with status ${response.status}; ${REPORTS[name as ReportName].keyName} must hold a key that may read it`,
     )
-  const json = await response.json().catch(() => null)
+  const json = await jsonIn(response, name)
   if (!isObject(json)) throw new ReportError(`the report of ${name} is not JSON, or ends in the middle`)
   return json
+}
+
+/** Returns the JSON of a page; null if it has none. Reads no further than the limit, also if it is compressed. */
+async function jsonIn(response: Response, name: string): Promise<unknown> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const chunk of response.body ?? []) {
+      size += chunk.length
+      if (size > MAX_PAGE_BYTES) break
+      chunks.push(chunk)
+    }
+    if (size <= MAX_PAGE_BYTES) return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  } catch {
+    return null
+  }
+  throw new ReportError(`a page of the report of ${name} is longer than ${MAX_PAGE_BYTES} bytes`)
+}
+
+/** Decodes a saved report: UTF-8, or UTF-16 with its mark, as Excel writes it. Throws ReportError. */
+export function decodeReport(bytes: Buffer): string {
+  const mark = bytes.subarray(0, 2).toString('hex')
+  if (mark === 'fffe') return new TextDecoder('utf-16le').decode(bytes)
+  if (mark === 'feff') return new TextDecoder('utf-16be').decode(bytes)
+  if (bytes.subarray(0, 1_000).includes(0))
+    throw new ReportError(
+      'the file is not text in UTF-8, or in UTF-16 with a mark at its beginning; save it as UTF-8',
+    )
+  return new TextDecoder().decode(bytes) // without the mark that some programs write
 }
 
 /** Reads a saved report, either pages as JSON or lines as CSV with a header. Throws ReportError. */
@@ -254,9 +291,7 @@ export function readReport(name: ReportName, content: string): Bill {
   if (!pages.some(({ data }) => Array.isArray(data)))
     throw new ReportError(`the file has no \`data\`, so it is no report of ${name}`)
   for (const page of pages) REPORTS[name].read(page, bill)
-  const isLast = (page: Json) =>
-    page.has_more !== true || pages.some((each) => each !== page && pages.indexOf(each) > pages.indexOf(page))
-  if (!pages.every(isLast)) bill.problem('the report has further pages, which are not in the file')
+  if (pages.at(-1)?.has_more === true) bill.problem('the report has further pages, which are not in the file')
   return bill
 }
 

@@ -25,7 +25,7 @@ export function table(rows: readonly (readonly string[])[], options: TableOption
   const { columns, header = true, right = [], shrink = [], indent = '' } = options
   const [first = []] = rows
   const cells = rows.map((row) => row.map(clean))
-  const widths = first.map((_, i) => Math.max(...cells.map((row) => widthOf(row[i] ?? ''))))
+  const widths = first.map((_, i) => cells.reduce((most, row) => Math.max(most, widthOf(row[i] ?? '')), 0))
   const shown = [...widths.keys()].filter((i) => widths[i]! > 0)
   const isOf = (list: readonly (string | number)[], i: number) => list.includes(header ? first[i]! : i)
   const total = () => shown.reduce((sum, i) => sum + widths[i]!, GAP * (shown.length - 1) + indent.length)
