@@ -12,8 +12,8 @@ import { callList, invalid, listArguments, readsOf } from './query.ts'
 
 /** Number of rows in one read. */
 const ROWS_PER_READ = 500
-/** Maximum concurrent exports, because each occupies the reading thread. */
-const MAX_EXPORTS = 2
+/** Maximum concurrent exports of one key, and of all keys, because each occupies the reading thread. */
+const [MAX_OF_KEY, MAX_EXPORTS] = [2, 8]
 
 /** Columns of a table: fields of the record, and token counts after a dot. */
 const COLUMNS = Object.entries<Field>(CALL_FIELDS).flatMap(([name, { kind }]) =>
@@ -30,7 +30,8 @@ const query = callList.omit({ cursor: true, limit: true }).extend({
     .describe('Columns of a CSV file; default: all.'),
 })
 
-let open = 0
+/** Names of the keys of the running exports. */
+const open: (string | null)[] = []
 
 export const exported = {
   method: 'GET',
@@ -45,15 +46,14 @@ export const exported = {
     const [filter] = listArguments({ ...filters, limit: ROWS_PER_READ, cursor: undefined }, caller)
     const calls = readsOf(filters, context)
     const { idle } = context.config.resilience
-    if (open >= MAX_EXPORTS)
+    const own = open.filter((name) => name === caller.name).length
+    if (own >= MAX_OF_KEY || open.length >= MAX_EXPORTS)
       throw new GatewayError(
         'overloaded',
-        'Two exports are already running. Try again when one has finished.',
-        {
-          retryAfter: 10,
-        },
+        `${own >= MAX_OF_KEY ? 'Two exports of this key' : 'Eight exports'} are already running. Try again when one has finished.`,
+        { retryAfter: 10 },
       )
-    open++
+    open.push(caller.name)
     try {
       let page = await calls.list(filter, { limit: ROWS_PER_READ }) // started before the headers, because it may fail
       response.writeHead(200, {
@@ -80,7 +80,7 @@ export const exported = {
       }
       response.end(form === 'csv' ? '' : '\n]\n')
     } finally {
-      open--
+      open.splice(open.indexOf(caller.name), 1)
     }
   },
 } satisfies OtherEndpoint<ReadContext>
