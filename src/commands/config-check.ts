@@ -28,8 +28,17 @@ export function configCheck({ config: file, env, fix = false }: ConfigCheckOptio
 function warnings(config: Config): string[] {
   return Object.keys(config.providers).length === 0
     ? ['there are no providers, so every call is refused; name one under providers']
-    : unpricedWarnings(config)
+    : [...unpricedWarnings(config), ...sessionWarnings(config)]
 }
+
+/** Warns about keys that only a budget of a session limits. */
+const sessionWarnings = ({ keys }: Config): string[] =>
+  keys
+    .filter(({ budget = [] }) => budget.length > 0 && budget.every(({ per }) => per === 'session'))
+    .map(
+      ({ name }) =>
+        `the key ${name} has a budget per session only, so it limits nobody who sends no session or a new one; add one per day, week or month`,
+    )
 
 /** Warns about models without a price. A budget counts costs, so it does not count calls to these models. */
 function unpricedWarnings(config: Config): string[] {
