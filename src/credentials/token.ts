@@ -26,6 +26,8 @@ export interface TokenOptions {
 
 export const tokenCredentials = (options: TokenOptions): Credentials => new TokenCredentials(options)
 
+const MAX_TOKEN_LENGTH = 16_384
+
 class TokenCredentials implements Credentials {
   readonly areCallers = false
   readonly #options: TokenOptions
@@ -71,6 +73,8 @@ class TokenCredentials implements Credentials {
 
   async #fetch(): Promise<Expiring<Token>> {
     const fetched = await this.#options.fetch()
+    // Servers accept no longer header. The search for a very long token would take the heap.
+    if (fetched.value.token.length > MAX_TOKEN_LENGTH) throw new Error('the token is too long')
     this.#search = createKeySearch(fetched.value.token)
     this.#options.learn(fetched.value.token)
     return fetched
