@@ -36,7 +36,7 @@ import { type AnswerFacts, AnswerReader, NO_FACTS } from './answer-facts.ts'
 import { priceOfOne, ResultLines } from './batch-usage.ts'
 import { reserve } from './budget.ts'
 import { type Broken, PassthroughExchange, type Receiver } from './exchange.ts'
-import { type Head, readHead } from './head.ts'
+import { type Head, readHead, refuseUnreadable } from './head.ts'
 import {
   isHeld,
   MAX_HELD_BYTES,
@@ -159,7 +159,9 @@ export class PassthroughCall implements Receiver {
     this.#head = await this.#upload.head()
     slot.hold(this.#head.length, (error) => this.#fault(error))
     slot.complete()
-    const head = readHead(this.#head, headers['content-type'])
+    const type = headers['content-type']
+    if (!this.#operation.path.startsWith('/upload/')) refuseUnreadable(this.#head, type)
+    const head = readHead(this.#head, type)
     this.#maker = await this.#reachObjects(head)
     this.#hasResults =
       this.#maker !== null &&
@@ -440,7 +442,11 @@ export class PassthroughCall implements Receiver {
   }
 
   ended(): void {
-    detached(this.#finish(), this.broken)
+    detached(this.#finish(), (error) => {
+      if (!(error instanceof GatewayError) || error.code !== 'upstream_invalid') return this.#fault(error)
+      this.#refusal = error
+      this.failed({ outcome: 'failed', code: error.code, message: error.message })
+    })
   }
 
   async #finish(): Promise<void> {
@@ -619,6 +625,8 @@ export class PassthroughCall implements Receiver {
     const headers = routeHeaders(
       ...([this.#call, this.#route, this.#target, sent, provider, RELAYED_HEADERS, mask] as const),
     )
+    // A file of a provider may be a page or a script, and must not run in the origin of the gateway's own page.
+    headers['content-security-policy'] = 'sandbox'
     headers[this.#wording.requestIdHeader] ??= this.#call.id
     return headers
   }

@@ -669,3 +669,95 @@ keys: [ { name: a, digest: "${digest('a-key-of-the-test')}" }, { name: b, role: 
   assert.deepEqual([refused.status, refused.json.error.code], [502, 'upstream_invalid'])
   assert.equal((await listOf('b-key-of-the-test')).status, 200)
 })
+
+test('a form that servers read in different ways is refused, and nothing is sent', async (t) => {
+  const provider = await startProvider(t, replyWith({ text: '' }))
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const model = form([['name="model"', 'a']])
+  const part = (head: string, value = 'a') => `--b0undary\r\n${head}\r\n\r\n${value}\r\n--b0undary--\r\n`
+  const disposition = 'Content-Disposition: form-data'
+  const type = FORM['content-type']
+  const cases: readonly (readonly [string, string])[] = [
+    [`${type}; boundary=other`, model],
+    [`multipart/form-data; boundary=other; Boundary="b0undary"`, model],
+    [`multipart/form-data; boundary*=utf-8''b0undary`, model],
+    [`multipart/form-data; boundary=b0undary; boundary*0=x`, model],
+    ['multipart/form-data; boundary="b0\\undary"', model],
+    ['multipart/form-data; boundary="b0undary" boundary=x', model],
+    [type, form([["name*=utf-8''model", 'a']])],
+    [type, form([['name="file"; name="model"', 'a']])],
+    [type, form([['name="mod\\el"', 'a']])],
+    [type, part(`${disposition};\r\n name="model"`)],
+    [type, part(`${disposition}; name="x"\r\n${disposition}; name="model"`)],
+    [type, part(`${disposition}; name="model"\r\nContent-Transfer-Encoding: base64`)],
+    [type, model.replaceAll('\r\n', '\n')],
+    [type, form([['name="model"', 'a\r\n--b0undaryX\r\nb']])],
+    ['application/x-www-form-urlencoded', 'model=one%2Fwhisper-1'],
+    ['application/json; charset=utf-16le', '{"model":"a"}'],
+    ['application/json', '\ufeff{"model":"a"}'],
+    ['application/json', Buffer.from('{"model":"a"}', 'utf16le').toString('latin1')],
+  ]
+  for (const [type, body] of cases) {
+    const init = { method: 'POST', headers: { 'content-type': type }, body }
+    const { status } = await gateway.get('/v1/audio/transcriptions', init)
+    assert.ok(status === 400 || status === 415, `${type} ${JSON.stringify(body)}: ${status}`)
+  }
+  assert.equal(provider.arrived.length, 0)
+})
+
+test('unusual spellings of a form that all servers read alike are read, and keep their bytes', async (t) => {
+  const provider = await startProvider(t, replyWith({ text: '' }))
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const part = (head: string) => `--b0undary\r\n${head}\r\n\r\none/a\r\n--b0undary--\r\n`
+  for (const [type, body] of [
+    [
+      'Multipart/Form-Data; charset=utf-8; Boundary="b0undary"',
+      part('content-disposition:form-data;name=model'),
+    ],
+    [
+      'multipart/form-data;boundary=b0undary;',
+      part('Content-Disposition: form-data; filename=my file; NAME="model"'),
+    ],
+    [
+      FORM['content-type'],
+      `preamble\r\n${part('Content-Type: text/plain\r\nContent-Disposition: form-data; name = "model"')}`,
+    ],
+    [
+      FORM['content-type'],
+      part('Content-Disposition: form-data; name="model"').replace('--b0undary\r\n', '--b0undary \t\r\n'),
+    ],
+  ] as const) {
+    const init = { method: 'POST', headers: { 'content-type': type }, body }
+    const answer = await gateway.get('/v1/audio/transcriptions', init)
+    assert.equal(answer.status, 200, body)
+    assert.equal(provider.arrived.at(-1)!.body.toString(), body.replace('one/a', 'a'))
+    assert.equal((await recordOf(gateway, answer)).requested_model, 'one/a')
+  }
+})
+
+test('a relayed answer cannot run in the origin of the gateway’s page, whatever its type', async (t) => {
+  let type = ''
+  let status = 200
+  const provider = await startProvider(t, (response) =>
+    response
+      .writeHead(status, { 'content-type': type, 'content-security-policy': 'script-src *' })
+      .end('<script>1</script>'),
+  )
+  const gateway = await gatewayTo(
+    t,
+    { one: { dialect: 'openai', origin: provider.origin } },
+    'passthrough: [audio, files]',
+  )
+  const types = ['text/html', 'image/svg+xml', 'text/xml', 'application/xhtml+xml', 'text/javascript']
+  for (type of types)
+    for (status of [200, 206, 404])
+      for (const [method, path] of [
+        ['GET', '/v1/files/file-1/content'],
+        ['GET', '/v1/files/file-1'],
+        ['POST', '/v1/audio/speech'],
+      ] as const) {
+        const { headers } = await gateway.get(path, { method })
+        assert.equal(headers.get('content-security-policy'), 'sandbox', `${method} ${path} ${type}`)
+        assert.equal(headers.get('x-content-type-options'), 'nosniff')
+      }
+})
