@@ -137,7 +137,7 @@ const settingsOf = (body: ClaimOptions['body']): object[] => [
 ]
 
 /** Returns the number of outputs that a call asks for. */
-export function outputsOf(body: ClaimOptions['body']): number {
+function outputsOf(body: ClaimOptions['body']): number {
   const outputs = largest(settingsOf(body).flatMap((each) => named(OUTPUT.outputs, each))) ?? 1
   return named(OUTPUT.inputs, body).reduce<number>((product, value) => product * inputsIn(value), outputs)
 }

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
+import { refuseRepeated } from '../json/decisive-members.ts'
 import { plainNames } from '../json/plain-names.ts'
 import { on } from '../shared/boundary.ts'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
@@ -104,6 +105,7 @@ function parse(bytes: Buffer): JsonBody {
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw new GatewayError('invalid_request', 'The body must be a JSON object.')
+  refuseRepeated(text, json as Record<string, unknown>)
   return { text, json: json as Record<string, unknown> }
 }
 

@@ -5,6 +5,7 @@ import type { Route } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { PLAIN } from '../core/request-traits.ts'
 import { estimateTokens } from '../core/token-estimate.ts'
+import { refuseRepeated } from '../json/decisive-members.ts'
 import { plainNames } from '../json/plain-names.ts'
 import type { Operation, PassthroughName } from './operations.ts'
 
@@ -43,13 +44,21 @@ export async function reserve(
 const numbersIn = (prompt: unknown): number =>
   Array.isArray(prompt) ? prompt.flat().filter((each) => typeof each === 'number').length : 0
 
-/** Returns the body as an object; null if it is invalid. The provider then reports the error. */
+/**
+ * Returns the body as an object; null if it is invalid. The provider then reports the error. Throws for a repeated
+ * member that decides about the cost.
+ */
 function objectIn(bytes: Buffer): Record<string, unknown> | null {
+  let text: string
+  let json: Record<string, unknown>
   try {
-    const text = bytes.toString('utf8')
+    text = bytes.toString('utf8')
     JSON.parse(text) // throws if invalid
-    return JSON.parse(plainNames(text)) as Record<string, unknown>
+    text = plainNames(text)
+    json = JSON.parse(text) as Record<string, unknown>
   } catch {
     return null
   }
+  refuseRepeated(text, json)
+  return json
 }
