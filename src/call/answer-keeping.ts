@@ -5,7 +5,7 @@ import type { ParsedEvent, Target } from '../core/call.ts'
 import type { AnswerCollector, AnswerStoring, NamedItems } from '../dialects/dialect.ts'
 import type { ResponseStore } from '../responses-store/response-store.ts'
 import { after, detached, stray } from '../shared/boundary.ts'
-import { ANSWER_WEIGHT, MEMORY, type Share } from '../shared/memory.ts'
+import { ANSWER_WEIGHT, MEMORY, type MemoryShare } from '../shared/memory.ts'
 import type { Store } from '../store/store.ts'
 import type { GivenItems } from './given-items.ts'
 
@@ -56,7 +56,7 @@ export class AnswerKeeping {
   readonly #options: KeepingOptions
   #collector: AnswerCollector | null
   /** Memory of the collected answer. */
-  #share: Share | null = null
+  #share: MemoryShare | null = null
   #responseId: string | null = null
   #containerId: string | null = null
   /** True if the latest ids are recorded. */

@@ -2,7 +2,7 @@
 import { getHeapStatistics } from 'node:v8'
 import { LRUCache } from 'lru-cache'
 import type { NamedItems } from '../dialects/dialect.ts'
-import { MEMORY, type Share } from '../shared/memory.ts'
+import { MEMORY, type MemoryShare } from '../shared/memory.ts'
 
 /** The answer that an item is part of. */
 interface Origin {
@@ -23,7 +23,7 @@ const ENTRY_OVERHEAD = 256
 
 /** Items that clients received lately, by key. The least recently used ones are dropped first, or all of a key. */
 export class GivenItems {
-  readonly #shares = new Map<string | null, Share>()
+  readonly #shares = new Map<string | null, MemoryShare>()
   readonly #items = new LRUCache<string, GivenItem>({
     maxSize: MAX_CHARACTERS,
     maxEntrySize: MAX_CHARACTERS / 16,

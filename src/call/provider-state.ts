@@ -9,7 +9,7 @@ import { objectName } from '../dialects/object-name.ts'
 import type { JsonBody } from '../http/body.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Admitted } from '../http/endpoint.ts'
-import type { KeptConversation, Room } from '../responses-store/response-store.ts'
+import type { KeptConversation, LoadingMemory } from '../responses-store/response-store.ts'
 import type { ProviderState } from '../routing/choice.ts'
 import type { Maker } from '../store/reads.ts'
 import type { CallContext } from './context.ts'
@@ -23,7 +23,10 @@ export interface KeptState extends ProviderState {
 }
 
 /** Returns the memory of a call for what is loaded from the gateway's own store. */
-export const roomOf = ({ slot }: Pick<Admitted, 'slot'>, { config }: Pick<CallContext, 'config'>): Room => ({
+export const roomOf = (
+  { slot }: Pick<Admitted, 'slot'>,
+  { config }: Pick<CallContext, 'config'>,
+): LoadingMemory => ({
   limit: config.server.body_limit,
   take: (bytes) => slot.take(bytes),
 })
@@ -59,7 +62,7 @@ async function namedBy(
   mentioned: readonly string[],
   caller: Caller,
   context: StateContext,
-  room: Room,
+  room: LoadingMemory,
 ): Promise<NamedState> {
   const objects = references.filter(({ kind }) => kind.onRecord === 'object')
   const makers = await reach(
@@ -79,7 +82,7 @@ async function conversationBefore(
   reference: KeptReference,
   caller: Caller,
   { responses }: Pick<CallContext, 'responses'>,
-  room: Room,
+  room: LoadingMemory,
 ): Promise<KeptConversation | null> {
   try {
     return (await responses?.conversation(reference.id, caller.name, room)) ?? null

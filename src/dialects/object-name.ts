@@ -18,7 +18,7 @@ export const withoutEscapes = (text: string): string =>
     : text
 
 /** Returns an id or an address as its readers see it, who ignore encodings, line ends, and spaces around it. */
-export function plainAddress(written: string): string {
+export function plainGeminiAddress(written: string): string {
   let plain = withoutEscapes(written)
   for (let count = 0; count < MAX_ENCODINGS && plain.includes('%'); count++)
     plain = plain.replace(ENCODED, (_, code?: string) => (code ? characterOf(code) : '%'))
@@ -30,7 +30,7 @@ const GOOGLE_FILE = /(?:^|[\\/])files[\\/]+([\w-]+)[\\/]*(?:[?#].*)?$/i
 
 /** Returns the name under which an object is on record, for any spelling of its id or address. */
 export function objectName(written: string): string {
-  const plain = plainAddress(written)
+  const plain = plainGeminiAddress(written)
   const [, id] = GOOGLE_FILE.exec(plain) ?? []
   return id === undefined ? plain : `files/${id}`
 }

@@ -1,7 +1,7 @@
 // Limits the number of open calls, of all keys together and of each. With several keys, each may have at most half, so
 // that no key blocks the others. Each slot has a share of the memory. Knows keys only by name.
 import { GatewayError } from '../core/errors.ts'
-import { MEMORY, REQUEST_WEIGHT, type Share } from '../shared/memory.ts'
+import { MEMORY, type MemoryShare, REQUEST_WEIGHT } from '../shared/memory.ts'
 
 export interface SlotLimits {
   /** Maximum open calls. */
@@ -64,11 +64,11 @@ export function createCallSlots(noun: 'calls' | 'reads'): CallSlots {
 }
 
 class Slot implements CallSlot {
-  readonly #share: Share
+  readonly #share: MemoryShare
   readonly #onLeave: () => void
   #hasLeft = false
 
-  constructor(share: Share, onLeave: () => void) {
+  constructor(share: MemoryShare, onLeave: () => void) {
     this.#share = share
     this.#onLeave = onLeave
   }
@@ -95,7 +95,7 @@ class Slot implements CallSlot {
 }
 
 /** Returns the error for a demand that does not fit into the memory. */
-export const noMemory = (): GatewayError => overloaded('the open calls fill the memory set aside for them')
+const noMemory = (): GatewayError => overloaded('the open calls fill the memory set aside for them')
 
 const overloaded = (what: string): GatewayError =>
   new GatewayError('overloaded', `Too much at once: ${what}. Try again in ${RETRY_S} s.`, {

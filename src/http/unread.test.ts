@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Memory, type MemoryLimits } from '../shared/memory.ts'
+import { MemoryAccount, type MemoryLimits } from '../shared/memory.ts'
 import { processorMs } from '../test/test-processor-time.ts'
 import { countUnread, untilRead } from './unread.ts'
 
@@ -14,7 +14,7 @@ const SIZE = 16 * MIB
 
 /** A server with answers of 16 MiB that count for the key in the path. */
 async function start(t: TestContext, limits: MemoryLimits) {
-  const memory = new Memory(limits)
+  const memory = new MemoryAccount(limits)
   const server = createServer((request, response) => {
     response.end(Buffer.alloc(SIZE))
     countUnread(response, request.url!.slice(1), memory)
@@ -66,7 +66,7 @@ test('a key that reads nothing loses its connections at its own limit, although 
 })
 
 test('20,000 clients that read nothing are counted in little time, also beyond the limit', () => {
-  const memory = new Memory({ all: 10_000_000, perKey: 10_000_000 })
+  const memory = new MemoryAccount({ all: 10_000_000, perKey: 10_000_000 })
   const clients = Array.from(
     { length: 20_000 },
     () =>

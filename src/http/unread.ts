@@ -3,9 +3,9 @@
 // freed only when all of it has been read. Independent of endpoints.
 import type { ServerResponse } from 'node:http'
 import { first, once, stray } from '../shared/boundary.ts'
-import { MEMORY, type Share } from '../shared/memory.ts'
+import { MEMORY, type MemoryShare } from '../shared/memory.ts'
 
-const shares = new WeakMap<ServerResponse, Share>()
+const shares = new WeakMap<ServerResponse, MemoryShare>()
 
 /** Updates the count for a response. Call after every write that may wait, and after the data was read. */
 export function countUnread(response: ServerResponse, keyName: string | null, memory = MEMORY): void {

@@ -8,7 +8,7 @@ import type { EventStream, StreamEnd, StreamPart, StreamSink, Transport } from '
 import type { UpstreamDialect } from '../dialects/dialect.ts'
 import { after, stray } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
-import { ANSWER_WEIGHT, MEMORY, type Share } from '../shared/memory.ts'
+import { ANSWER_WEIGHT, MEMORY, type MemoryShare } from '../shared/memory.ts'
 import {
   type AttemptResult,
   type Failure,
@@ -54,7 +54,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   readonly #trace: AnswerTrace
   readonly #memory: typeof MEMORY
   /** Memory of the retained bytes; null while they are few. */
-  #share: Share | null = null
+  #share: MemoryShare | null = null
   /** True if no more bytes will arrive. */
   #isOver = false
   #timer: NodeJS.Timeout

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { Agent } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
 import { upstream } from '../dialects/chat/upstream.ts'
-import { Memory } from '../shared/memory.ts'
+import { MemoryAccount } from '../shared/memory.ts'
 import { slowness } from '../test/test-gateway.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import { UpstreamExchange } from './exchange.ts'
@@ -40,7 +40,7 @@ for (const [what, type, before] of [
       provider.close()
     })
     const origin = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
-    const memory = new Memory({ all: 128 * MIB, perKey: 128 * MIB })
+    const memory = new MemoryAccount({ all: 128 * MIB, perKey: 128 * MIB })
     // Long enough for all bytes to arrive, even on a busy machine.
     const limits = { responseStart: 4_000 * slowness(), idle: 4_000 * slowness() }
     const results = Array.from({ length: 12 }, () => {

@@ -34,7 +34,7 @@ export interface KeptConversation {
 }
 
 /** Memory of the call for which something is read. */
-export interface Room {
+export interface LoadingMemory {
   /** Largest request, bytes. */
   readonly limit: number
   /** Takes memory before it is allocated. Throws if there is none. */
@@ -48,12 +48,12 @@ export interface ResponseStore {
    * Returns a response; null if this key has none with this id. Throws if it cannot be decrypted. `room`: memory for it,
    * unless the gateway itself needs it.
    */
-  find(id: string, keyName: string | null, room?: Room): Promise<KeptResponse | null>
+  find(id: string, keyName: string | null, room?: LoadingMemory): Promise<KeptResponse | null>
   /**
    * Returns a conversation. Null if this key has none, or if its beginning or an answer is missing. Throws if
    * it cannot be decrypted, or if it is larger than a request may be.
    */
-  conversation(id: string, keyName: string | null, room: Room): Promise<KeptConversation | null>
+  conversation(id: string, keyName: string | null, room: LoadingMemory): Promise<KeptConversation | null>
   /** Removes a response. Returns false if there was none. */
   remove(id: string, keyName: string | null): Promise<boolean>
 }
@@ -91,7 +91,7 @@ export function createResponseStore({ rows, sealer, days, now }: ResponseStoreOp
       })
     }
   }
-  const chainOf = async (id: string, keyName: string | null, most: number, room?: Room) => {
+  const chainOf = async (id: string, keyName: string | null, most: number, room?: LoadingMemory) => {
     const bytes = room ? (await rows.keptSize(id, keyName ?? '', most)) * BYTES_PER_SEALED : 0
     // A response contains its output twice.
     if (room && bytes > 2 * room.limit) throw conversationTooLong(room.limit)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Memory, memoryLimits } from './memory.ts'
+import { MemoryAccount, memoryLimits } from './memory.ts'
 
-const open = (memory: Memory) => {
+const open = (memory: MemoryAccount) => {
   const gone: string[] = []
   const share = (key: string | null, name: string, kind: 'cache' | 'unread' | 'demand' = 'demand') => {
     const opened = memory.open(key, kind, () => void gone.push(name))
@@ -13,7 +13,7 @@ const open = (memory: Memory) => {
 }
 
 test('beyond the limit of a key, its newest demand is refused, and other keys go on', () => {
-  const memory = new Memory({ all: 100, perKey: 50 })
+  const memory = new MemoryAccount({ all: 100, perKey: 50 })
   const { gone, share } = open(memory)
   const [first, second] = [share('ann', 'first'), share('ann', 'second')]
   assert.ok(first.take(30))
@@ -23,7 +23,7 @@ test('beyond the limit of a key, its newest demand is refused, and other keys go
 })
 
 test('an older demand that grows displaces a newer one of its key', () => {
-  const memory = new Memory({ all: 100, perKey: 100 })
+  const memory = new MemoryAccount({ all: 100, perKey: 100 })
   const { gone, share } = open(memory)
   const [first, second] = [share(null, 'first'), share(null, 'second')]
   assert.ok(first.take(40) && second.take(40))
@@ -32,7 +32,7 @@ test('an older demand that grows displaces a newer one of its key', () => {
 })
 
 test('if the memory is full, the key that holds the most makes room for the others', () => {
-  const memory = new Memory({ all: 100, perKey: 90 })
+  const memory = new MemoryAccount({ all: 100, perKey: 90 })
   const { gone, share } = open(memory)
   assert.ok(share('ann', 'old').take(40) && share('ann', 'new').take(40))
   assert.ok(share('bob', 'bob').take(30))
@@ -41,7 +41,7 @@ test('if the memory is full, the key that holds the most makes room for the othe
 })
 
 test('what can be made again goes before demands, and demands go before connections that have just begun to wait', () => {
-  const memory = new Memory({ all: 100, perKey: 100 })
+  const memory = new MemoryAccount({ all: 100, perKey: 100 })
   const { gone, share } = open(memory)
   share(null, 'unread', 'unread').set(30)
   assert.ok(share(null, 'demand').take(30))
@@ -51,7 +51,7 @@ test('what can be made again goes before demands, and demands go before connecti
 })
 
 test('a demand that cannot be given up any more stays', () => {
-  const memory = new Memory({ all: 100, perKey: 100 })
+  const memory = new MemoryAccount({ all: 100, perKey: 100 })
   const { gone, share } = open(memory)
   const running = share('ann', 'running')
   assert.ok(running.take(90))
@@ -72,8 +72,8 @@ test('whatever is opened, taken, set and released, the sum is that of the shares
   })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const memory = new Memory({ all: 100, perKey: 70 })
-      const shares: ReturnType<Memory['open']>[] = []
+      const memory = new MemoryAccount({ all: 100, perKey: 70 })
+      const shares: ReturnType<MemoryAccount['open']>[] = []
       for (const { key, kind, which, what, bytes } of steps) {
         if (what === 'open' || shares.length === 0) shares.push(memory.open(key, kind, () => {}))
         const share = shares[which % shares.length]!
@@ -93,7 +93,7 @@ test('whatever is opened, taken, set and released, the sum is that of the shares
 
 test('an eighth of the memory is left for small demands', () => {
   const MIB = 2 ** 20
-  const memory = new Memory({ all: 80 * MIB, perKey: 80 * MIB })
+  const memory = new MemoryAccount({ all: 80 * MIB, perKey: 80 * MIB })
   const { share } = open(memory)
   assert.ok(share(null, 'large').take(70 * MIB))
   assert.equal(share(null, 'too large').take(MIB), false)
@@ -106,7 +106,7 @@ test('two of the largest requests fit into any heap, and one of several keys has
   assert.deepEqual(memoryLimits(7 * MIB, true, 32 * MIB), { all: 32 * MIB, perKey: 24 * MIB })
   assert.deepEqual(memoryLimits(7 * MIB, false, 10 * MIB), { all: 24 * MIB, perKey: 24 * MIB })
   const { all, perKey } = memoryLimits(7 * 2 ** 40, true)
-  const memory = new Memory({ all, perKey })
+  const memory = new MemoryAccount({ all, perKey })
   const { share } = open(memory)
   assert.ok(share('ann', 'one').take(21 * 2 ** 40) && share('bob', 'one').take(21 * 2 ** 40))
 })

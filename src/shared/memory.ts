@@ -22,7 +22,7 @@ type Kind =
 interface KeyAccount {
   bytes: number
   /** Shares of each kind, oldest first. */
-  readonly shares: Record<Kind, Set<Share>>
+  readonly shares: Record<Kind, Set<MemoryShare>>
 }
 
 /** Memory of a request as text and as values, for each byte that arrives. */
@@ -58,7 +58,7 @@ export function memoryLimits(
   return { all, perKey: hasSeveralKeys ? Math.max(all / 2, one) : all }
 }
 
-export class Memory {
+export class MemoryAccount {
   #limits: MemoryLimits
   #bytes = 0
   readonly #keys = new Map<string | null, KeyAccount>()
@@ -79,19 +79,23 @@ export class Memory {
   /**
    * Opens an empty share of a key. `giveUp`: ends what holds the bytes. Null while that is not possible.
    */
-  open(keyName: string | null, kind: Kind, giveUp: Share['giveUp'] = null): Share {
+  open(keyName: string | null, kind: Kind, giveUp: MemoryShare['giveUp'] = null): MemoryShare {
     const key = this.#keys.get(keyName) ?? {
       bytes: 0,
-      shares: { cache: new Set<Share>(), unread: new Set<Share>(), demand: new Set<Share>() },
+      shares: {
+        cache: new Set<MemoryShare>(),
+        unread: new Set<MemoryShare>(),
+        demand: new Set<MemoryShare>(),
+      },
     }
     this.#keys.set(keyName, key)
-    const share = new Share(this, keyName, kind, giveUp)
+    const share = new MemoryShare(this, keyName, kind, giveUp)
     key.shares[kind].add(share)
     return share
   }
 
-  /** Changes the bytes of a share. Returns false, and changes nothing, if there is no room. For `Share`. */
-  change(share: Share, by: number, isAllocated: boolean): boolean {
+  /** Changes the bytes of a share. Returns false, and changes nothing, if there is no room. For `MemoryShare`. */
+  change(share: MemoryShare, by: number, isAllocated: boolean): boolean {
     const key = this.#keys.get(share.keyName)!
     key.bytes += by
     this.#bytes += by
@@ -105,15 +109,15 @@ export class Memory {
     return false
   }
 
-  /** Forgets a share, which must be empty. For `Share`. */
-  forget(share: Share): void {
+  /** Forgets a share, which must be empty. For `MemoryShare`. */
+  forget(share: MemoryShare): void {
     const key = this.#keys.get(share.keyName)!
     const { cache, unread, demand } = key.shares
     key.shares[share.kind].delete(share)
     if (cache.size + unread.size + demand.size === 0) this.#keys.delete(share.keyName)
   }
 
-  #makeRoom(share: Share, key: KeyAccount, isAllocated: boolean, part: number): boolean {
+  #makeRoom(share: MemoryShare, key: KeyAccount, isAllocated: boolean, part: number): boolean {
     const [all, perKey] = [part * this.#limits.all, part * this.#limits.perKey]
     const isKeyFull = () => key.bytes > perKey
     if (isKeyFull() && !this.#reclaim(key, share, isAllocated, isKeyFull)) return false
@@ -129,15 +133,15 @@ export class Memory {
     return true
   }
 
-  /** Moves a share behind all others of its kind, because it has just begun to hold bytes, or was used. For `Share`. */
-  renew(share: Share): void {
+  /** Moves a share behind all others of its kind, because it has just begun to hold bytes, or was used. For `MemoryShare`. */
+  renew(share: MemoryShare): void {
     const shares = this.#keys.get(share.keyName)!.shares[share.kind]
     shares.delete(share)
     shares.add(share)
   }
 
   /** Ends what a key holds until `isFull` returns false. Returns false if it is `share` that must be refused. */
-  #reclaim(key: KeyAccount, share: Share, isAllocated: boolean, isFull: () => boolean): boolean {
+  #reclaim(key: KeyAccount, share: MemoryShare, isAllocated: boolean, isFull: () => boolean): boolean {
     for (const each of inOrder(key.shares)) {
       if (!isFull()) return true
       if (each === share && !isAllocated) return false // the newest demand
@@ -148,7 +152,7 @@ export class Memory {
 }
 
 /** Returns what may be given up, first what costs least. */
-function* inOrder({ cache, unread, demand }: KeyAccount['shares']): Generator<Share> {
+function* inOrder({ cache, unread, demand }: KeyAccount['shares']): Generator<MemoryShare> {
   const late = performance.now() - PATIENCE_MS
   yield* cache
   for (const each of unread)
@@ -159,17 +163,17 @@ function* inOrder({ cache, unread, demand }: KeyAccount['shares']): Generator<Sh
 }
 
 /** Bytes that one holder has taken. */
-export class Share {
+export class MemoryShare {
   readonly keyName: string | null
   readonly kind: Kind
   /** Start of the wait, for bytes that wait for a client; ms of the `performance` clock. */
   since = performance.now()
   bytes = 0
   giveUp: (() => void) | null
-  readonly #memory: Memory
+  readonly #memory: MemoryAccount
   #isOpen = true
 
-  constructor(memory: Memory, keyName: string | null, kind: Kind, giveUp: (() => void) | null) {
+  constructor(memory: MemoryAccount, keyName: string | null, kind: Kind, giveUp: (() => void) | null) {
     this.#memory = memory
     this.keyName = keyName
     this.kind = kind
@@ -222,4 +226,4 @@ export class Share {
 }
 
 /** The account of this process. */
-export const MEMORY = new Memory(memoryLimits(20 * 2 ** 20, false))
+export const MEMORY = new MemoryAccount(memoryLimits(20 * 2 ** 20, false))

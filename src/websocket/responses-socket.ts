@@ -7,7 +7,7 @@ import type { RawData, WebSocket } from 'ws'
 import { objectIn } from '../json/object-in.ts'
 import { memberText, omitMembers, spliceMembers } from '../json/splice.ts'
 import { after, every, guarded, ignoreErrors, on, stray } from '../shared/boundary.ts'
-import { MEMORY, type Share } from '../shared/memory.ts'
+import { MEMORY, type MemoryShare } from '../shared/memory.ts'
 import { type Conversation, continued, OutputCollector, writtenOut } from './continuation.ts'
 import { errorMessage, eventReader, inLane, isEnd, typeOf } from './frames.ts'
 import { SocketState } from './socket-state.ts'
@@ -70,9 +70,9 @@ export class ResponsesSocket {
   readonly #settings: SocketSettings
   readonly #state: SocketState
   /** Memory of messages and requests. */
-  readonly #share: Share
+  readonly #share: MemoryShare
   /** Memory of messages that the client has not read yet. */
-  readonly #unread: Share
+  readonly #unread: MemoryShare
   /** Bytes of a message that has not arrived completely. */
   #partial = 0
   /** Requests in progress, by lane. */

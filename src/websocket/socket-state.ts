@@ -1,6 +1,6 @@
 // Responses that exist only as long as a socket (`store: false`, `generate: false`). Their conversations are forgotten
 // if memory is short; their client then sends the whole conversation again.
-import { MEMORY, type Share } from '../shared/memory.ts'
+import { MEMORY, type MemoryShare } from '../shared/memory.ts'
 import type { Conversation } from './continuation.ts'
 
 /** Maximum responses of a socket that can be continued. */
@@ -9,7 +9,7 @@ const MAX_RESPONSES = 16
 export class SocketState {
   readonly #responses = new Map<string, Conversation>()
   readonly #keyName: string | null
-  #share: Share | null = null
+  #share: MemoryShare | null = null
 
   constructor(keyName: string | null) {
     this.#keyName = keyName

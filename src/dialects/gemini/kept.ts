@@ -1,7 +1,7 @@
 // References in Gemini requests to state that Google stores. Names may be in camelCase or snake_case. Format:
 // Gemini API reference, "Caching", "Files", "File search".
 import { type KeptKind, type MemberPath, places } from '../kept.ts'
-import { plainAddress } from '../object-name.ts'
+import { plainGeminiAddress } from '../object-name.ts'
 
 /** Returns the given places of a request or of a request to count, with each member in both spellings. */
 const eitherCase = (...paths: readonly string[]): readonly MemberPath[] =>
@@ -18,7 +18,7 @@ const casesOf = (name: string): string[] => [
 
 /** Returns true for a file of Google's Files API, in any spelling. Every account can read any other address. */
 function isGoogles(uri: string): boolean {
-  const plain = plainAddress(uri)
+  const plain = plainGeminiAddress(uri)
   const [, host] = /^[a-z][a-z\d+.-]*:[\\/]*(?:[^\\/?#]*@)?([^\\/?#:]*)/i.exec(plain) ?? []
   return /files[\\/]/i.test(plain) && (host === undefined || /(^|\.)googleapis\.com\.?$/i.test(host))
 }
