@@ -49,8 +49,5 @@ export function serveSockets(server: Server): void {
       const cut = once(server, 'stopping', () => open.terminate(), stray)
     })
   }
-  on(server, { upgrade }, (error, _: unknown, socket: Duplex) => {
-    socket.destroy()
-    stray(error)
-  })
+  on(server, { upgrade }, (_, __: unknown, socket: Duplex) => socket.destroy())
 }

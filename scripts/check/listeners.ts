@@ -1,9 +1,24 @@
-// Refuses listeners outside of the boundary (`src/shared/boundary.ts`), because an exception in one would end the process.
+// Refuses listeners, timers and dropped promises outside of the boundary (`src/shared/boundary.ts`), because an exception
+// in one would end the process.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const REGISTERS =
-  /\.(on|once|addListener|prependListener|prependOnceListener|addEventListener)\((?!.*guarded\()/
+/** What must go through the boundary. A promise's own `resolve` cannot throw. */
+const REFUSED: readonly (readonly [pattern: RegExp, remedy: string])[] = [
+  [
+    /\.(on|once|addListener|prependListener|prependOnceListener|addEventListener)\((?!.*guarded\()/,
+    'register this listener through src/shared/boundary.ts',
+  ],
+  [
+    /(?<![.\w])(setTimeout|setInterval|setImmediate|queueMicrotask|process\.nextTick)\((?!resolve\b|next\)|guarded\(|this\.#commitSoon)(?!.*\): this)/,
+    'set this timer through `after`, `every` or `guarded` of src/shared/boundary.ts',
+  ],
+  [
+    /\.setTimeout\([^()]*=>|\.setTimeout\([^()]*\(\) *=>/,
+    'register `timeout` through src/shared/boundary.ts',
+  ],
+  [/^\s*void [^0\s]/, 'observe this promise with `detached` of src/shared/boundary.ts'],
+]
 
 /** Files and folders whose listeners may throw, with the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
@@ -11,21 +26,25 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/page/': 'runs in a browser',
   'src/statusline/': 'a program that prints one line and ends',
   'src/testcontainers/': 'runs in tests of users',
+  'src/store/sqlite/writer.ts': 'a thread that starts again; its clean-up reports its own errors',
+  'mocks/server/intercept.ts': 'runs in tests of users; `enable` and `disable` return nothing',
+  'mocks/server/ledger-book.ts': 'its timer settles a promise',
   'src/commands/': 'programs that end after a fault; `serve` reports the faults of the whole process',
 }
 
 const TESTS = /[.-]test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$|^src\/test\//
 
-/** Returns the lines of a file that register a listener outside of the boundary. */
+/** Returns the lines of a file that may end the process. */
 export const offences = (file: string, text: string): string[] =>
   TESTS.test(file) || Object.keys(EXCEPTIONS).some((place) => file.startsWith(place))
     ? []
     : text
         .split('\n')
+        .map((line) => line.replace(/^\s*(\/\/|\/?\*).*/, ''))
         .flatMap((line, at) =>
-          REGISTERS.test(line.replace(/^\s*(\/\/|\*).*/, ''))
-            ? [`${file}:${at + 1}: register this listener through src/shared/boundary.ts`]
-            : [],
+          REFUSED.flatMap(([pattern, remedy]) =>
+            pattern.test(line) ? [`${file}:${at + 1}: ${remedy}`] : [],
+          ),
         )
 
 function main(): void {

@@ -4,7 +4,7 @@
 import type { ParsedEvent, Target } from '../core/call.ts'
 import type { AnswerCollector, AnswerStoring, NamedItems } from '../dialects/dialect.ts'
 import type { ResponseStore } from '../responses-store/response-store.ts'
-import { after, detached, stray } from '../shared/boundary.ts'
+import { after, detached } from '../shared/boundary.ts'
 import { ANSWER_WEIGHT, MEMORY, type MemoryShare } from '../shared/memory.ts'
 import type { Store } from '../store/store.ts'
 import type { GivenItems } from './given-items.ts'
@@ -165,7 +165,7 @@ export class AnswerKeeping {
 async function within(done: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
-    timer = after(ms, resolve, stray)
+    timer = after(ms, resolve, () => resolve())
   })
   await Promise.race([done.catch(() => {}), late])
   clearTimeout(timer)

@@ -21,7 +21,7 @@ import { countEvents, type RelayOptions, type RelayResult, relayStream } from '.
 import { delivered, encodeHeader, replyError, replyRelayed, routeHeaders, withLosses } from '../http/reply.ts'
 import { type Failure, MAX_ERROR_BYTES, type Streaming, type Whole } from '../providers/attempt-result.ts'
 import { lossesOf, type Provider, type SendResult } from '../providers/send.ts'
-import { detached } from '../shared/boundary.ts'
+import { detached, type REPORTED } from '../shared/boundary.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { AnswerKeeping } from './answer-keeping.ts'
 import type { CallContext } from './context.ts'
@@ -51,7 +51,7 @@ export interface Answering {
    */
   guard<Given>(step: (given: Given) => void): (given: Given) => void
   /** Ends the call after a fault of the gateway. */
-  readonly broken: (error: unknown) => void
+  readonly broken: (error: unknown) => typeof REPORTED
 }
 
 /** Result of the call for the client, with the result of the last attempt. */

@@ -63,18 +63,13 @@ export class BackgroundRuns implements BackgroundRunner {
   #schedule(run: Asked): void {
     if (this.#isStopped || !this.#runs.has(run.closing.id)) return
     clearTimeout(run.timer)
+    // After a fault of the gateway, it asks again later.
     run.timer = after(
       run.wait,
       () => this.#ask(run),
-      (error) => this.#failed(run, error),
+      () => this.#schedule(run),
     ).unref()
     run.wait = Math.min(run.wait * GROWTH, LONGEST_MS)
-  }
-
-  /** Asks again later after a fault of the gateway. */
-  #failed(run: Asked, error: unknown): void {
-    stray(error)
-    this.#schedule(run)
   }
 
   async #ask(run: Asked): Promise<void> {

@@ -9,7 +9,7 @@ import type { ClientDialect, TokenCounting } from '../dialects/dialect.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
 import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
-import { once, stray } from '../shared/boundary.ts'
+import { detached, once, stray } from '../shared/boundary.ts'
 import { ask } from './ask-for-kept.ts'
 import type { CallContext } from './context.ts'
 import { withNamedItems } from './named-items.ts'
@@ -38,10 +38,8 @@ const endpointAt = (
   errorSchema: dialect.errorSchema,
   requestIdHeader: dialect.requestIdHeader,
   handle(admitted, response, context) {
-    answerCount(dialect, counting, admitted, response, context).then(
-      () => admitted.over(),
-      (error) => admitted.refuse(error),
-    )
+    const answered = answerCount(dialect, counting, admitted, response, context).then(() => admitted.over())
+    detached(answered, (error) => admitted.refuse(error))
   },
 })
 

@@ -8,7 +8,7 @@ import type { AskedAbout, ClientDialect, KeptAnswers } from '../dialects/dialect
 import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { dropBody } from '../http/pieces.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
-import { once, stray } from '../shared/boundary.ts'
+import { detached, once, stray } from '../shared/boundary.ts'
 import { askForKept } from './ask-for-kept.ts'
 import type { CallContext } from './context.ts'
 import { maskingOwn } from './own-credential.ts'
@@ -28,10 +28,8 @@ export const keptAnswersEndpoint = (
   requestIdHeader: dialect.requestIdHeader,
   handle(admitted, response, context) {
     dropBody(admitted.request)
-    answerKept(dialect, kept, admitted, response, context).then(
-      () => admitted.over(),
-      (error) => admitted.refuse(error),
-    )
+    const answered = answerKept(dialect, kept, admitted, response, context).then(() => admitted.over())
+    detached(answered, (error) => admitted.refuse(error))
   },
 })
 

@@ -21,7 +21,7 @@ import type { UpstreamExchange } from '../providers/exchange.ts'
 import { type NextAttempt, type SendListener, type SendResult, sendToProvider } from '../providers/send.ts'
 import { conversationTooLong } from '../responses-store/response-store.ts'
 import type { AttemptTracker } from '../routing/attempt-tracker.ts'
-import { detached, once } from '../shared/boundary.ts'
+import { detached, once, REPORTED, stray } from '../shared/boundary.ts'
 import { originOf } from '../websocket/inner-socket.ts'
 import { type Answering, type AnswerResult, answerClient } from './answer.ts'
 import { answerCached } from './answer-cached.ts'
@@ -253,9 +253,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     this.#state = 'closed'
     if (this.#run) background.start(this.#run)
     else detached(store.write(closing), this.broken)
-    void this.#here
-      ?.ended(closing.outcome, this.keeping.isKept)
-      .catch((error) => this.context.onFault(error, id))
+    if (this.#here) detached(this.#here.ended(closing.outcome, this.keeping.isKept), this.broken)
     this.keeping.over()
     this.#admitted.over()
     store.saveArtifact(id, this.#trace.weight, this.#trace.ended(closing.outcome, mask))
@@ -304,17 +302,32 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   // Other ways to end a call.
 
   /** Refuses a call that is not recorded. */
-  refuse(error: unknown): void {
+  refuse(error: unknown): typeof REPORTED {
     this.#tracker?.over()
-    this.#admitted.refuse(error)
+    return this.#admitted.refuse(error)
   }
 
   /**
    * Ends a recorded call after a fault of the gateway, or if the request cannot be sent as requested. Possible costs
    * stay recorded, and nothing is left running.
    */
-  fault(thrown: unknown): void {
+  fault(thrown: unknown): typeof REPORTED {
+    try {
+      this.#fail(thrown)
+    } catch (second) {
+      stray(second)
+      this.response.destroy()
+    }
+    return REPORTED
+  }
+
+  #fail(thrown: unknown): void {
     const error = asGatewayError(thrown)
+    if (this.#state === 'arriving') {
+      this.refuse(thrown)
+      this.#leave()
+      return
+    }
     if (error.status >= 500) this.context.onFault(thrown, this.call.id)
     if (this.#state === 'closed') return
     this.#leave()
@@ -326,7 +339,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     })
   }
 
-  readonly broken = (error: unknown) => this.fault(error)
+  readonly broken = (error: unknown): typeof REPORTED => this.fault(error)
 
   guard<Given>(step: (given: Given) => void): (given: Given) => void {
     return (given) => {
@@ -345,7 +358,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
 
   /** Continues an unrecorded call once a promise has resolved. Plain calls need no promise. */
   #whenReady<Value>(value: Promise<Value>, step: (value: Value) => void): void {
-    value.then(step).catch((error) => this.refuse(error))
+    detached(value.then(step), (error) => this.refuse(error))
   }
 
   // Parts of step 4.

@@ -3,7 +3,6 @@
 import { z } from 'zod'
 import { type Config, ConfigError, loadConfig } from '../config/load.ts'
 import { type Finding, priceFindings } from '../core/findings.ts'
-import { type Chore, describeFailure } from '../core/upkeep.ts'
 import { isLoopback } from '../gateway/create-gateway.ts'
 import { diagnoseData } from '../store/sqlite/diagnose.ts'
 import { cleanLabel } from '../terminal/clean.ts'
@@ -120,9 +119,7 @@ async function gatewayFindings(config: Config, running: boolean, options: Doctor
 const described = z.looseObject({ info: z.looseObject({ version: z.string() }) })
 const healthOf = z.looseObject({
   record: z.looseObject({ directory: z.string().optional() }),
-  failing_chores: z
-    .array(z.looseObject({ chore: z.string(), reason: z.string(), since: z.iso.datetime() }))
-    .optional(),
+  findings: z.array(z.looseObject({ verdict: z.string(), text: z.string() })).optional(),
 })
 
 /** Reports how a ready gateway responds to the given key. */
@@ -141,13 +138,11 @@ async function readingFindings(
     const { info } = await ask('/openapi.json', described)
     const health = await ask('/api/health', healthOf).catch(() => null) // for admins only
     const directory = health?.record.directory
+    const bad = health?.findings?.filter(({ verdict }) => verdict === 'BAD') ?? []
     const place = directory === undefined ? '' : `${replays ? ', and' : ';'} its record is in ${directory}`
     return [
       { verdict: 'ok', text: `${says} is Waybill ${info.version}${replays}${place}` },
-      ...(health?.failing_chores ?? []).map(({ chore, reason, since }): Finding => {
-        const failure = { chore: chore as Chore, reason, since: Date.parse(since) }
-        return { verdict: 'BAD', text: cleanLabel(describeFailure(failure)) }
-      }),
+      ...bad.map(({ text }): Finding => ({ verdict: 'BAD', text: cleanLabel(text) })),
       ...(await routingFindings(config, ask)),
     ]
   } catch (error) {

@@ -9,7 +9,11 @@ const SILENT = 'the gateway does not answer, or refuses'
 
 /** Exit codes of each command, by its full name. */
 export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
-  serve: ['stopped on request (SIGTERM, Ctrl-C)', 'the gateway could not start', CONFIG],
+  serve: [
+    'stopped on request (SIGTERM, Ctrl-C)',
+    'the gateway could not start, or stopped after a fault that left the state of the record unknown',
+    CONFIG,
+  ],
   routes: ['shown', 'the gateway that `--url` names does not answer', CONFIG],
   record: [
     'stopped on request; with a program, its own exit code',

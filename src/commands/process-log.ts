@@ -6,6 +6,7 @@ import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pin
 import type { Log } from '../core/process-log.ts'
 import { clean, escaped } from '../terminal/clean.ts'
 import { dollars, duration, formatCount } from '../terminal/numbers.ts'
+import { complain, reasonOf } from './output.ts'
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -60,8 +61,17 @@ export async function openLog(level: LogLevel, { pretty, colour, stream }: LogLo
   }
   if (stream) return { log: withPlainInfo(pino(options, stream), stream), close: () => {} }
   const stdout = pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES })
+  // Lines that cannot be written are dropped. Without a listener, each would be an exception, which would be logged.
+  let isReported = false
+  let isClosing = false
+  stdout.on('error', (error: Error) => {
+    if (!isReported) complain(reasonOf(error))
+    isReported = true
+    if (isClosing) stdout.destroy() // at the exit it would try for ever
+  })
   const lines = together(stdout)
   const close = () => {
+    isClosing = true
     lines.flush()
     stdout.end() // in order: flushSync would overtake a line that is being written
   }

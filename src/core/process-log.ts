@@ -12,5 +12,19 @@ export interface Log {
 
 const nothing = () => {}
 
+/** Returns a log whose functions never throw, because the log of a program may fail. */
+export function unfailing(log: Log): Log {
+  const calm = (name: keyof Log): Say => {
+    return (fields, message) => {
+      try {
+        log[name](fields, message)
+      } catch {
+        // Nothing is left that could report it.
+      }
+    }
+  }
+  return { error: calm('error'), warn: calm('warn'), info: calm('info'), debug: calm('debug') }
+}
+
 /** Log for a program that embeds the gateway and wants no log. */
 export const SILENT: Log = { error: nothing, warn: nothing, info: nothing, debug: nothing }

@@ -1,7 +1,7 @@
 // A credential that expires, such as a token. It is fetched when first needed, and renewed in time. One fetch
 // serves all waiting calls. Independent of clouds.
 
-import { after, stray } from '../shared/boundary.ts'
+import { after } from '../shared/boundary.ts'
 import { CredentialError } from './credentials.ts'
 
 export interface Expiring<Value> {
@@ -94,7 +94,7 @@ class TimeoutError extends Error {
 function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout
   const timeout = new Promise<never>((_, reject) => {
-    timer = after(ms, () => reject(new TimeoutError()), stray)
+    timer = after(ms, () => reject(new TimeoutError()), reject)
   })
   return Promise.race([promise, timeout]).finally(() => clearTimeout(timer))
 }

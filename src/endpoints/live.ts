@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
 import type { OtherEndpoint } from '../http/endpoint.ts'
 import { NOSNIFF } from '../http/reply.ts'
-import { countUnread } from '../http/unread.ts'
+import { countUnread, disconnectAfter } from '../http/unread.ts'
 import { after, every, on } from '../shared/boundary.ts'
 import type { ReadContext } from './context.ts'
 import { noQuery, ownKey } from './query.ts'
@@ -73,11 +73,16 @@ export const live = {
       timer ??= after(TOGETHER_MS, flush, cut)
     })
     const check = () => {
-      authenticate() // an exception means that the key has gone
+      try {
+        authenticate()
+      } catch {
+        response.end() // the key has gone
+        return
+      }
       if (response.writableLength <= MAX_WAITING_BYTES) response.write(':\n\n')
     }
-    const alive = every(ALIVE_MS, check, () => response.end())
-    response.setTimeout(4 * ALIVE_MS, () => response.destroy()) // the client has stopped reading
+    const alive = every(ALIVE_MS, check, cut)
+    disconnectAfter(response, 4 * ALIVE_MS)
     const close = () => {
       ignore()
       clearInterval(alive)

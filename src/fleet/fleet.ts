@@ -241,14 +241,13 @@ async function firstBeats(
 /** Sends heartbeats with a pause after the end of each. Returns a function that stops the heartbeats. */
 function keepBeating(beat: () => Promise<void>): () => void {
   let stopped = false
-  let timer = after(PULSE_MS, next, stray)
-  async function next(): Promise<void> {
-    try {
-      await beat()
-    } finally {
-      if (!stopped) timer = after(PULSE_MS, next, stray)
-    }
+  let timer: NodeJS.Timeout | undefined
+  const later = () => {
+    clearTimeout(timer)
+    if (!stopped) timer = after(PULSE_MS, next, later)
   }
+  const next = () => beat().finally(later)
+  later()
   return () => {
     stopped = true
     clearTimeout(timer)

@@ -25,20 +25,13 @@ export function startFleetThread(
   let id = 0
 
   function start(): void {
+    if (worker) return
     const started = new Worker(new URL(source, import.meta.url), { name: 'fleet', workerData: data() })
     let reason = 'the fleet thread ended'
     worker = started
     const listeners = {
       error({ message }: Error) {
         reason = `the fleet thread failed: ${message}`
-      },
-      exit() {
-        worker = null
-        for (const { reject } of waiting.values()) reject(new Error(reason))
-        waiting.clear()
-        if (stopping) return
-        again = after(AGAIN_MS, start, stray)
-        onDeath(reason)
       },
       message(said: FleetReply) {
         if (!('id' in said)) return heard(said)
@@ -48,7 +41,17 @@ export function startFleetThread(
         else asked?.resolve(said.value)
       },
     }
+    const exit = () => {
+      if (worker !== started) return
+      worker = null
+      for (const { reject } of waiting.values()) reject(new Error(reason))
+      waiting.clear()
+      if (stopping) return
+      again = after(AGAIN_MS, start, start)
+      onDeath(reason)
+    }
     on(started, listeners, stray)
+    on(started, { exit }, exit)
   }
 
   const ask: FleetThread['ask'] = (name, ask, ms) =>
@@ -59,7 +62,7 @@ export function startFleetThread(
         waiting.delete(mine)
         reject(new Error(`no answer within ${ms} ms`))
       }
-      const timer = after(ms, giveUp, stray)
+      const timer = after(ms, giveUp, reject)
       const ended = (settle: () => void) => {
         clearTimeout(timer)
         settle()

@@ -1,7 +1,7 @@
 // The thread that connects to the shared log. Ships the calls of the journal, reads from the log, and sends a
 // heartbeat once a second. Only reads the outbox. Loaded only with `fleet:`.
 import { parentPort, workerData } from 'node:worker_threads'
-import { after, every, on } from '../shared/boundary.ts'
+import { after, detached, every, on, REPORTED } from '../shared/boundary.ts'
 import { openSharedLog } from '../store/postgres/shared-log.ts'
 import type { Pulse, Sender, SharedChore } from '../store/shared-log.ts'
 import { openOutbox } from '../store/sqlite/outbox.ts'
@@ -86,10 +86,13 @@ function tell(now: string | null): void {
 const shipNow = (): Promise<void> =>
   new Promise((resolve, reject) => {
     waiters.push({ resolve, reject })
-    void shipAll()
+    detached(shipAll(), failed)
   })
 
-const failed = (error: unknown) => say({ note: (error as Error).message })
+const failed = (error: unknown) => {
+  say({ note: String((error as Error)?.message ?? error) })
+  return REPORTED
+}
 const timer = every(SHIP_MS, () => shipNow().catch(() => {}), failed)
 const chores = Object.keys(log.upkeep) as SharedChore[]
 const timers = new Map(chores.map((chore) => [chore, after(FIRST_MS, () => tidy(chore), failed)]))
@@ -174,5 +177,8 @@ const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1
 
 const message = async ({ id, name, ask }: FleetRequest) =>
   say({ id, value: await (answers[name] as (ask: unknown) => Promise<unknown>)(ask) })
-on(port, { message }, (error, { id }: FleetRequest) => say({ id, error: (error as Error).message }))
-void shipNow().catch(() => {})
+on(port, { message }, (error, { id }: FleetRequest) => {
+  say({ id, error: String((error as Error)?.message ?? error) })
+  return REPORTED
+})
+detached(shipNow(), () => REPORTED) // the log has the reason

@@ -8,7 +8,7 @@ import type { CallContext } from '../call/context.ts'
 import { GivenItems } from '../call/given-items.ts'
 import { RunsHere } from '../call/run-here.ts'
 import type { Account } from '../core/period.ts'
-import { type Log, SILENT } from '../core/process-log.ts'
+import { type Log, SILENT, unfailing } from '../core/process-log.ts'
 import { CHORES, createUpkeep, type Upkeep } from '../core/upkeep.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import type { ReadContext } from '../endpoints/context.ts'
@@ -50,7 +50,8 @@ const PAGE_DIRECTORY = pathToFileURL(packageFile('dist/page/'))
 
 /** Starts a gateway. Rejects with StoreError if its data directory is unusable, or if the port is taken. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const { now = Date.now, random = Math.random, log = SILENT, replay = false, dialects = DIALECTS } = options
+  const { now = Date.now, random = Math.random, replay = false, dialects = DIALECTS } = options
+  const log = unfailing(options.log ?? SILENT)
   const { server: bind, telemetry } = options.config
   refuseOpenAccess(options.config, bind.host, replay)
   const inFleet = replay ? undefined : options.config.fleet

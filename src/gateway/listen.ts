@@ -2,7 +2,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Config } from '../config/load.ts'
-import { on, once, stray } from '../shared/boundary.ts'
+import { after, every, on, once, stray } from '../shared/boundary.ts'
 
 /** Throws if anyone on the network could spend the operator's money. */
 export function refuseOpenAccess({ keys }: Config, host: string, replay: boolean): void {
@@ -19,7 +19,7 @@ export async function listen(
 ): Promise<string> {
   try {
     await new Promise<void>((done, fail) => {
-      once(server, 'error', fail, fail)
+      once(server, 'error', fail, stray)
       server.listen(port, host, done)
     })
     on(server, { error: stray }, stray) // a connection that could not be accepted
@@ -35,8 +35,9 @@ export async function stopListening(server: Server, graceMs: number): Promise<vo
   const closed = new Promise((done) => server.close(done))
   // Closes connections once their last call has ended. Without this, connections would stay open for more
   // calls.
-  const idle = setInterval(() => server.closeIdleConnections(), 50)
-  const cutOff = setTimeout(() => server.closeAllConnections(), graceMs)
+  const idle = every(50, () => server.closeIdleConnections(), stray)
+  const cut = () => server.closeAllConnections()
+  const cutOff = after(graceMs, cut, cut)
   await closed
   clearInterval(idle)
   clearTimeout(cutOff)

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
 import { refuseRepeated } from '../json/decisive-members.ts'
 import { plainNames } from '../json/plain-names.ts'
-import { on } from '../shared/boundary.ts'
+import { on, REPORTED } from '../shared/boundary.ts'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
 import type { CallSlot } from './call-slots.ts'
 import { areTiny } from './pieces.ts'
@@ -173,5 +173,9 @@ function collect(
       resolve(bytes)
     },
   }
-  on(request, listeners, (cause) => refuse(asGatewayError(cause)))
+  on(request, listeners, (cause) => {
+    if (settled) return
+    refuse(asGatewayError(cause))
+    return REPORTED
+  })
 }

@@ -44,7 +44,7 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
       connection.halfClosed = true
       if (connection.current) stayWhileThere(connection.current)
     }
-    on(socket, { end }, (error) => cut(error, socket))
+    on(socket, { end }, () => socket.destroy())
   }
   const accept = (request: IncomingMessage, response: ServerResponse) => {
     const connection = connections.get(request.socket)!
@@ -59,10 +59,10 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
       request.socket.destroy()
     }
   }
-  on(server, { connection }, cut)
+  on(server, { connection }, (_, socket: Duplex) => socket.destroy())
   // Node's own answer to an unknown `Expect` has no body. The header may be ignored.
-  on(server, { request: accept, checkExpectation: accept }, (error, { socket }: IncomingMessage) =>
-    cut(error, socket),
+  on(server, { request: accept, checkExpectation: accept }, (_, { socket }: IncomingMessage) =>
+    socket.destroy(),
   )
 
   function run(connection: Connection, turn: Turn): void {
@@ -74,16 +74,10 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
       next.request.socket.setTimeout(0) // the previous answer may have set a timeout
       run(connection, next)
     }
-    once(turn.response, 'close', close, (error) => cut(error, turn.request.socket))
+    once(turn.response, 'close', close, () => turn.request.socket.destroy())
     handle(turn.request, turn.response)
     if (connection.halfClosed) stayWhileThere(turn)
   }
-}
-
-/** Ends a connection after a fault of the gateway. */
-function cut(error: unknown, socket: Duplex): void {
-  socket.destroy()
-  stray(error)
 }
 
 /**

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { z } from 'zod'
 import type { GatewayError } from '../core/errors.ts'
 import type { JsonText } from '../json/json-text.ts'
+import type { REPORTED } from '../shared/boundary.ts'
 import type { CallSlot } from './call-slots.ts'
 import type { Caller } from './caller.ts'
 
@@ -26,7 +27,7 @@ export interface Admitted extends AdmittedRead {
   /** The call's slot among the open calls, released at its end. */
   readonly slot: CallSlot
   /** Refuses the call before it is on record. */
-  refuse(thrown: unknown): void
+  refuse(thrown: unknown): typeof REPORTED
   /** Ends a call that was answered, or whose client has left. */
   over(): void
 }

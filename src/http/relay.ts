@@ -11,7 +11,7 @@ import type {
   Tokens,
 } from '../core/call.ts'
 import { type ErrorCode, GatewayError } from '../core/errors.ts'
-import { detached, every, first, once, stray } from '../shared/boundary.ts'
+import { detached, every, first, once } from '../shared/boundary.ts'
 import { delivered } from './reply.ts'
 import { countUnread } from './unread.ts'
 
@@ -220,8 +220,7 @@ class Pump implements StreamSink {
   }
 
   /** Ends the answer after a fault of the gateway. The call is closed when the stream is. */
-  #broken = (error: unknown) => {
-    stray(error)
+  #broken = () => {
     this.#response.destroy()
   }
 

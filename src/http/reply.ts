@@ -6,7 +6,7 @@ import type { GatewayError } from '../core/errors.ts'
 import { guarded, once, stray } from '../shared/boundary.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { ErrorWording } from './endpoint.ts'
-import { countUnread } from './unread.ts'
+import { countUnread, disconnectAfter } from './unread.ts'
 
 /** A header of every answer: a browser must not guess a different type. */
 export const NOSNIFF = { 'x-content-type-options': 'nosniff' } as const
@@ -80,7 +80,7 @@ export function delivered(
     whole = socket?.destroyed === false && !socket.errored
   }
   response.prependOnceListener('finish', guarded(finish, stray))
-  response.setTimeout(idle, () => response.destroy())
+  disconnectAfter(response, idle)
   once(
     response,
     'close',

@@ -13,7 +13,7 @@ import type { z } from 'zod'
 import { idOf } from '../core/call.ts'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
 import { JsonText } from '../json/json-text.ts'
-import { on, stray } from '../shared/boundary.ts'
+import { on, REPORTED, stray } from '../shared/boundary.ts'
 import { asksForWebSocket } from '../websocket/handshake.ts'
 import type { Authenticate } from './auth.ts'
 import { answerBrokenRequest } from './broken-request.ts'
@@ -124,10 +124,9 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   serveInTurn(server, createHandler(options))
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) =>
     options.webSockets.open(server, request, socket, head, callerOf(request)?.name ?? null)
-  on(server, { upgrade, clientError: answerBrokenRequest }, (error, _: unknown, socket: Duplex) => {
-    socket.destroy()
-    stray(error)
-  })
+  on(server, { upgrade, clientError: answerBrokenRequest }, (_, __: unknown, socket: Duplex) =>
+    socket.destroy(),
+  )
   return server
 }
 
@@ -186,6 +185,11 @@ function createApp<Read, Live>(options: ServerOptions<Read, Live>, ArrivedCall: 
     nowhere(admitted, response, readContext),
   )
   const app = polka({
+    // polka's own handler would send the message to the client.
+    onError(error, _, response) {
+      stray(error)
+      response.destroy()
+    },
     onNoMatch: (request, response) => (isReader(request) ? lostReader : nothingHere)(request, response),
   })
   // Calls are added first, because polka tries paths in order.
@@ -390,7 +394,17 @@ function arrivedCallsOf<Read, Live>(options: ServerOptions<Read, Live>) {
       }
     }
 
-    refuse(thrown: unknown): void {
+    refuse(thrown: unknown): typeof REPORTED {
+      try {
+        this.#refuse(thrown)
+      } catch (second) {
+        stray(second)
+        this.#response.destroy()
+      }
+      return REPORTED
+    }
+
+    #refuse(thrown: unknown): void {
       const { requestId, caller = null, path } = this
       const error = asError(thrown, requestId, options)
       onRefused(error, {

@@ -22,8 +22,14 @@ export function countUnread(response: ServerResponse, keyName: string | null, me
 /** Disconnects a client that reads nothing of its answer for `idle` ms, and counts the waiting bytes. */
 export function giveUpUnread(response: ServerResponse, keyName: string | null, idle: number): void {
   if (!response.writableEnded || response.writableLength === 0) return
-  response.setTimeout(idle, () => response.destroy()) // Node's timer detects progress within a large write
+  disconnectAfter(response, idle)
   countUnread(response, keyName)
+}
+
+/** Disconnects a client that reads nothing for `idle` ms. Node's timer detects progress even within one large write. */
+export function disconnectAfter(response: ServerResponse, idle: number): void {
+  once(response, 'timeout', () => response.destroy(), stray)
+  response.setTimeout(idle)
 }
 
 /**

@@ -83,10 +83,7 @@ export function createWebSockets(): WebSockets {
         sockets.add(open)
         if (isClosing) open.end(1001, CLOSING)
       })
-      detached(opened, (error) => {
-        stray(error)
-        socket.destroy()
-      })
+      detached(opened, () => socket.destroy())
     },
     async close(graceMs) {
       isClosing = true
@@ -97,7 +94,7 @@ export function createWebSockets(): WebSockets {
       const terminate = () => {
         for (const socket of sockets) socket.terminate()
       }
-      const cut = after(graceMs, terminate, stray)
+      const cut = after(graceMs, terminate, () => resolve())
       await promise
       clearTimeout(cut)
     },

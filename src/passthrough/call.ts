@@ -28,7 +28,7 @@ import { untilRead } from '../http/unread.ts'
 import { uploadsIn, withoutUploadToken } from '../http/upload-tokens.ts'
 import type { Cost } from '../pricing/cost.ts'
 import { MAX_ERROR_BYTES } from '../providers/attempt-result.ts'
-import { detached, once } from '../shared/boundary.ts'
+import { detached, once, REPORTED, stray } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 import { withoutKey } from '../shared/query-key.ts'
 import type { ObjectMaker } from '../store/reads.ts'
@@ -642,10 +642,24 @@ export class PassthroughCall implements Receiver {
     this.#upload.discard()
   }
 
-  readonly broken = (error: unknown) => this.#fault(error)
+  readonly broken = (error: unknown) => {
+    try {
+      this.#fault(error)
+    } catch (second) {
+      stray(second)
+      this.#response.destroy()
+    }
+    return REPORTED
+  }
 
   /** Ends a recorded call after a fault of the gateway. Its possible cost stays recorded. */
   #fault(thrown: unknown): void {
+    if (this.#state === 'arriving') {
+      this.#admitted.refuse(thrown)
+      this.#leave()
+      this.#dropRest()
+      return
+    }
     const error = asGatewayError(thrown)
     if (error.status >= 500) this.#context.onFault(thrown, this.#admitted.requestId)
     if (this.#state !== 'on record') return

@@ -41,9 +41,8 @@ export const passthroughEndpoints = (): CallEndpoint<CallContext>[] =>
         const asked = path.replace('*', () => admitted.rest)
         const found = operationAt(admitted.request.method!, asked, admitted.request.headers)
         if (!found) throw new GatewayError('not_found', `There is nothing at ${path}.`)
-        detached(new PassthroughCall(found, admitted, response, context).run(), (error) =>
-          admitted.refuse(error),
-        )
+        const call = new PassthroughCall(found, admitted, response, context)
+        detached(call.run(), call.broken)
       },
     } satisfies CallEndpoint<CallContext>
   })

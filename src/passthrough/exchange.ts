@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AttemptOutcome } from '../core/call.ts'
 import type { ErrorCode } from '../core/errors.ts'
-import { after, guarded, stray } from '../shared/boundary.ts'
+import { after, guarded } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 
 export interface Receiver {
@@ -105,13 +105,10 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
       this.#pass(controller, piece)
       return
     }
-    if (this.#small.length === 0)
-      process.nextTick(
-        guarded(
-          () => this.#passSmall(controller),
-          (error) => this.#receiver.broken(error),
-        ),
-      )
+    if (this.#small.length === 0) {
+      const pass = () => this.#passSmall(controller)
+      process.nextTick(guarded(pass, (error) => this.#receiver.broken(error)))
+    }
     this.#small.add(piece)
   }
 
@@ -175,7 +172,11 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer)
     if (this.#isOver || this.#isPaused) return
     const left = Math.min(ms, this.#until - performance.now())
-    this.#timer = after(left, () => this.#stop(TIMED_OUT), stray)
+    this.#timer = after(
+      left,
+      () => this.#stop(TIMED_OUT),
+      (error) => this.#stop(error as Error),
+    )
   }
 
   #stop(reason: Error): void {

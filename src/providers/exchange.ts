@@ -306,7 +306,11 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   }
 
   #arm(ms: number): NodeJS.Timeout {
-    return after(ms, () => this.#stop(TIMED_OUT), stray)
+    return after(
+      ms,
+      () => this.#stop(TIMED_OUT),
+      (error) => this.#stop(error as Error),
+    )
   }
 
   #stop(reason: Error): void {

@@ -22,6 +22,7 @@ import {
 import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ProviderAccess, ProviderRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
 import type { Platform } from '../platforms/platform.ts'
+import { detached } from '../shared/boundary.ts'
 import { Adjuster, type AdjusterOptions } from './adjuster.ts'
 import {
   type AttemptResult,
@@ -96,7 +97,7 @@ export interface SendListener {
   /** Reports the final result; no other call follows. */
   sent(result: SendResult): void
   /** Reports that a request could not be built; no other call follows. */
-  fault(thrown: unknown): void
+  fault(thrown: unknown): unknown
 }
 
 /** The next attempt, about to be sent because the previous one failed. */
@@ -386,14 +387,14 @@ class Walk {
     const fallbacks = target === this.#tried ? this.#fallbacks : this.#fallbacks + 1
     const before = { target: this.#tried, end: this.#endOf(last) }
     this.#best = this.#best && { ...this.#best, answer: shortened(this.#best.answer) }
-    this.#options.listener
+    const next = this.#options.listener
       .next({ n: this.#n + 1, target, fallbacks, requestsSent: this.#requestsSent, before })
       .then((allowed) => {
         if (!allowed) return this.#giveUp(last)
         this.#fallbacks = fallbacks
         this.attempt()
       })
-      .catch((error) => this.#options.listener.fault(error))
+    detached(next, (error) => this.#options.listener.fault(error))
   }
 
   #giveUp(last: Failure): void {

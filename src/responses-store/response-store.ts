@@ -1,7 +1,7 @@
 // Responses that the gateway itself stores: request and answer, encrypted, for the key of the call. A
 // response contains its own input and output and names the previous response. Independent of dialects and the
 // database.
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GatewayError } from '../core/errors.ts'
 import { REQUEST_WEIGHT } from '../shared/memory.ts'
 import type { KeptRow, KeptRowReads, KeptRowWrites } from '../store/kept-rows.ts'
@@ -125,7 +125,7 @@ export function createResponseStore({ rows, sealer, days, now }: ResponseStoreOp
           size += item.length
         }
         if (size > room.limit) throw conversationTooLong(room.limit)
-        await setImmediate() // others go on between the responses
+        await nextTurn() // others go on between the responses
       }
       return { items, keeper }
     },

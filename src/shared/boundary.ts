@@ -1,9 +1,15 @@
 // The boundary behind which every listener stands. An exception in a listener, a timer or a promise ends only the
-// exchange that it belongs to, never the process. What belongs to no exchange is reported. Installs nothing for the
-// whole process, because a library runs in its user's process.
+// exchange that it belongs to, never the process, and is reported. Installs nothing for the whole process, because a
+// library runs in its user's process.
 
-/** Ends the exchange that an exception belongs to. Also receives the arguments of the listener. */
-export type Fault = (error: unknown, ...args: never[]) => void
+/**
+ * Ends the exchange that an exception belongs to. Also receives the arguments of the listener. The boundary reports the
+ * exception, unless the result is `REPORTED`.
+ */
+export type Fault = (error: unknown, ...args: never[]) => unknown
+
+/** Result of a fault that was reported already, or that is no fault of the gateway. */
+export const REPORTED = Symbol('reported')
 
 /** Part of an emitter of events, as Node has several without a common type. */
 interface Emitter {
@@ -17,8 +23,8 @@ type Listeners = Readonly<Record<string, Listener>>
 
 const reporters = new Set<(error: unknown) => void>()
 
-/** Reports an exception that belongs to no exchange. */
-export function stray(error: unknown): void {
+/** Reports an exception. As a `Fault`: there is no exchange to end. */
+export function stray(error: unknown): typeof REPORTED {
   if (reporters.size === 0) process.emitWarning(error instanceof Error ? error : String(error))
   for (const report of reporters) {
     try {
@@ -27,9 +33,10 @@ export function stray(error: unknown): void {
       // Nothing is left that could report it.
     }
   }
+  return REPORTED
 }
 
-/** Passes exceptions that belong to no exchange to `report`. Returns a function that ends this. */
+/** Passes reported exceptions to `report`. Returns a function that ends this. */
 export function onStray(report: (error: unknown) => void): () => void {
   reporters.add(report)
   return () => reporters.delete(report)
@@ -37,7 +44,7 @@ export function onStray(report: (error: unknown) => void): () => void {
 
 /** Registers listeners by the names of their events. */
 export function on(emitter: Pick<Emitter, 'on'>, listeners: Listeners, fault: Fault): void {
-  for (const event in listeners) emitter.on(event, guarded(listeners[event]!, fault))
+  for (const event in listeners) emitter.on(event, guarded(listeners[event]!, fault, event))
 }
 
 /** Registers listeners, and removes all of them when one of their events has been handled. */
@@ -48,7 +55,7 @@ export function first(emitter: Pick<Emitter, 'on' | 'off'>, listeners: Listeners
       for (const [event, listener] of registered) emitter.off(event, listener)
       return listeners[event]!(...args)
     }
-    registered.push([event, guarded(settle, fault)])
+    registered.push([event, guarded(settle, fault, event)])
   }
   for (const [event, listener] of registered) emitter.on(event, listener)
 }
@@ -60,7 +67,7 @@ export function once(
   listener: Listener,
   fault: Fault,
 ): (...args: unknown[]) => void {
-  const registered = guarded(listener, fault)
+  const registered = guarded(listener, fault, event)
   emitter.once(event, registered)
   return registered
 }
@@ -72,24 +79,27 @@ export function ignoreErrors(emitter: Pick<Emitter, 'on'>): void {
 
 /** Runs `work` after `ms`. */
 export const after = (ms: number, work: () => unknown, fault: Fault): NodeJS.Timeout =>
-  setTimeout(guarded(work, fault), ms)
+  setTimeout(guarded(work, fault, 'timer'), ms)
 
 /** Runs `work` every `ms`. */
 export const every = (ms: number, work: () => unknown, fault: Fault): NodeJS.Timeout =>
-  setInterval(guarded(work, fault), ms)
+  setInterval(guarded(work, fault, 'timer'), ms)
 
 /** Observes a promise that nobody waits for. */
-export const detached = (promise: Promise<unknown>, fault: Fault): void => {
-  promise.catch((error) => contain(fault, error))
+export const detached = (promise: Promise<unknown>, fault: Fault): void =>
+  observe(replace === null ? promise : promise.then(replace(() => {}, 'promise') as () => void), fault)
+
+const observe = (promise: Promise<unknown>, fault: Fault, ...args: unknown[]): void => {
+  promise.catch((error) => contain(fault, error, ...args))
 }
 
 /** Returns a listener that never throws and whose promise never rejects. No event has more than three arguments. */
-export function guarded(listener: Listener, fault: Fault): (...args: unknown[]) => void {
-  const inner = (replace === null ? listener : replace(listener)) as (...args: unknown[]) => unknown
+export function guarded(listener: Listener, fault: Fault, event = ''): (...args: unknown[]) => void {
+  const inner = (replace === null ? listener : replace(listener, event)) as (...args: unknown[]) => unknown
   return function (this: unknown, a?: unknown, b?: unknown, c?: unknown): void {
     try {
       const made = inner.call(this, a, b, c)
-      if (made instanceof Promise) detached(made, fault)
+      if (made instanceof Promise) observe(made, fault, a, b)
     } catch (error) {
       contain(fault, error, a, b)
     }
@@ -98,15 +108,19 @@ export function guarded(listener: Listener, fault: Fault): (...args: unknown[]) 
 
 function contain(fault: Fault, error: unknown, ...args: unknown[]): void {
   try {
-    fault(error, ...(args as never[]))
+    if (fault(error, ...(args as never[])) !== REPORTED) stray(error)
   } catch (second) {
+    stray(error)
     stray(second)
   }
 }
 
-let replace: ((listener: Listener) => Listener) | null = null
+/** `event`: the name of the event, `timer`, `promise`, or empty. */
+export type Replace = (listener: Listener, event: string) => Listener
+
+let replace: Replace | null = null
 
 /** Replaces every listener that is registered from now on; null ends this. For tests, which make listeners throw. */
-export function replaceListeners(by: ((listener: Listener) => Listener) | null): void {
+export function replaceListeners(by: Replace | null): void {
   replace = by
 }

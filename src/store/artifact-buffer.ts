@@ -1,7 +1,7 @@
 // Buffers artifacts on their way to the writer. Artifacts wait a few seconds, and reads find them here
 // meanwhile. Under load, only artifacts that remain in the ring are therefore written. A kill loses waiting
 // artifacts, but no record.
-import { after, stray } from '../shared/boundary.ts'
+import { after } from '../shared/boundary.ts'
 
 export interface ArtifactLimits {
   readonly keep: number
@@ -48,7 +48,13 @@ export class ArtifactBuffer {
     this.#weight += weight
     while (this.#waiting.size > this.#limits.keep || this.#weight > this.#limits.bytes)
       this.#remove(this.#waiting.keys().next().value!)
-    if (this.#waiting.size > 0) this.#timer ??= after(WAIT_MS, () => this.flush(), stray)
+    if (this.#timer === undefined) this.#later()
+  }
+
+  /** Writes the waiting artifacts later, also after a fault. */
+  readonly #later = (): void => {
+    clearTimeout(this.#timer)
+    this.#timer = this.#waiting.size > 0 ? after(WAIT_MS, () => this.flush(), this.#later) : undefined
   }
 
   /** Returns the JSON text of an artifact that is not written yet. */
@@ -71,7 +77,7 @@ export class ArtifactBuffer {
     clearTimeout(this.#timer)
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = null
-      this.#timer = this.#waiting.size > 0 ? after(WAIT_MS, () => this.flush(), stray) : undefined
+      this.#later()
     })
     return this.#flushing
   }

@@ -127,10 +127,17 @@ export class WriteQueue {
   }
 
   readonly #broken = (error: unknown) => {
-    stray(error)
-    this.#doubt = `the queue of the request log failed: ${(error as Error).message}`
+    this.#doubt = `the queue of the request log failed: ${(error as Error)?.message ?? error}`
+    for (const each of this.#fresh.splice(0)) report(each, new Error(this.#doubt))
+    this.#refuseOpenings(new Error(this.#doubt))
+    this.#endFlushes()
     this.#onDoubt(this.#doubt)
   }
+
+  readonly #stuck = guarded((error: never) => {
+    this.#running = null
+    throw error
+  }, this.#broken)
 
   readonly #commitSoon = guarded(() => this.#commitFresh(), this.#broken)
 
@@ -168,7 +175,7 @@ export class WriteQueue {
 
   /** Resolves when all earlier writes are committed, or when writing fails or takes too long. */
   async flush(): Promise<void> {
-    if (this.#failure !== null || (this.#running === null && this.#isEmpty)) return
+    if (this.failure !== null || (this.#running === null && this.#isEmpty)) return
     await new Promise<void>((resolve) => {
       this.#flushes.push(resolve)
       this.#start()
@@ -260,7 +267,7 @@ export class WriteQueue {
     // Deferred, so that the other calls of this turn of the event loop join the same batch.
     this.#running ??= new Promise<void>((next) => setImmediate(next))
       .then(() => this.#run())
-      .catch(this.#broken)
+      .catch(this.#stuck)
   }
 
   /** Returns the next batch. A call's end follows its opening, which was committed earlier. */

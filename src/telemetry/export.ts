@@ -125,7 +125,7 @@ export function startTraceExport(options: SpanExportOptions): TraceExport {
       timer = undefined
       return run()
     }
-    timer ??= after(Math.max(EVERY_MS, backoff), again, stray)
+    timer ??= after(Math.max(EVERY_MS, backoff), again, () => timer?.refresh())
   }
 
   return {
@@ -144,7 +144,7 @@ export function startTraceExport(options: SpanExportOptions): TraceExport {
     async close() {
       clearTimeout(timer)
       if (waiting.length > 0)
-        await Promise.race([run(), new Promise((resolve) => setTimeout(resolve, 1_000))])
+        await Promise.race([run().catch(stray), new Promise((resolve) => setTimeout(resolve, 1_000))])
       clearTimeout(timer)
     },
   }

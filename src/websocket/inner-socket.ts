@@ -8,7 +8,7 @@ import {
   type Server,
 } from 'node:http'
 import { Duplex } from 'node:stream'
-import { after, once, stray } from '../shared/boundary.ts'
+import { after, guarded, once, stray } from '../shared/boundary.ts'
 
 /**
  * One end of a connection. The other end reads the data that this end writes, and a reader that stops makes
@@ -53,14 +53,15 @@ class InnerSocket extends Duplex {
     }
     // Deferred, as over a network: a writer learns that its write is done before it sees the reader's
     // reaction.
-    process.nextTick(() => {
+    const push = () => {
       if (peer.destroyed || peer.push(chunk)) taken()
       else peer.#taken = taken
-    })
+    }
+    process.nextTick(guarded(push, this.#broken))
   }
 
   override _final(done: () => void): void {
-    setImmediate(() => this.#peer!.push(null))
+    setImmediate(guarded(() => this.#peer!.push(null), this.#broken))
     done()
   }
 
@@ -68,7 +69,7 @@ class InnerSocket extends Duplex {
     if (this.#timer) clearTimeout(this.#timer)
     done(error)
     // Runs after all work that this turn began, as over a network.
-    setImmediate(() => this.#peer!.destroy())
+    setImmediate(guarded(() => this.#peer!.destroy(), stray))
   }
 
   /** Ends the socket once everything is written, as a network socket does. */
@@ -80,11 +81,13 @@ class InnerSocket extends Duplex {
     this.destroy()
   }
 
+  readonly #broken = () => void this.destroy()
+
   /** Emits `timeout` after `ms` without progress, as a socket does; 0 for never. */
   setTimeout(ms: number, listener?: () => void): this {
     if (this.#timer) clearTimeout(this.#timer)
-    this.#timer = ms > 0 ? after(ms, () => this.emit('timeout'), stray).unref() : null
-    if (listener) once(this, 'timeout', listener, stray)
+    this.#timer = ms > 0 ? after(ms, () => this.emit('timeout'), this.#broken).unref() : null
+    if (listener) once(this, 'timeout', listener, this.#broken)
     return this
   }
 }

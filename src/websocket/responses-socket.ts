@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import { objectIn } from '../json/object-in.ts'
 import { memberText, omitMembers, spliceMembers } from '../json/splice.ts'
-import { after, every, guarded, ignoreErrors, on, stray } from '../shared/boundary.ts'
+import { after, every, guarded, ignoreErrors, on } from '../shared/boundary.ts'
 import { MEMORY, type MemoryShare } from '../shared/memory.ts'
 import { type Conversation, continued, OutputCollector, writtenOut } from './continuation.ts'
 import { errorMessage, eventReader, inLane, isEnd, typeOf } from './frames.ts'
@@ -104,12 +104,10 @@ export class ResponsesSocket {
       after(settings.life, () => this.end(1001, 'the time of this connection is over'), this.#broken).unref(),
     ]
     const message = (data: RawData, isBinary: boolean) => this.#message(data, isBinary)
-    on(ws, { message }, (error) => this.#failed(null, error))
+    on(ws, { message }, () => this.#failed(null))
     // Before the library reads the bytes, which it keeps until a message is complete.
-    connection.prependListener(
-      'data',
-      guarded((bytes: Buffer) => this.#arrived(bytes.length), this.#broken),
-    )
+    const arrived = (bytes: Buffer) => this.#arrived(bytes.length)
+    connection.prependListener('data', guarded(arrived, this.#broken))
     const pong = () => {
       this.#isAlive = true
     }
@@ -119,14 +117,10 @@ export class ResponsesSocket {
   }
 
   /** Ends the socket after a fault of the gateway. */
-  #broken = (error: unknown) => {
-    stray(error)
-    this.terminate()
-  }
+  readonly #broken = () => this.terminate()
 
   /** Answers a message after a fault of the gateway. The socket stays open. */
-  #failed(lane: string | null, error: unknown): void {
-    stray(error)
+  #failed(lane: string | null): void {
     this.#refuse(lane, 500, 'internal', 'The gateway failed; its process log says why.')
   }
 
@@ -279,7 +273,7 @@ export class ResponsesSocket {
     }
     const response = (response: IncomingMessage) => this.#relay(answer, response)
     // An error: cut off before its headers, because the gateway is stopping.
-    on(request, { response, error: () => this.#over(answer) }, (error) => this.#cutOff(answer, error))
+    on(request, { response, error: () => this.#over(answer) }, () => this.#cutOff(answer))
   }
 
   /** Prepares a conversation without causing an inference. */
@@ -316,12 +310,11 @@ export class ResponsesSocket {
     }
     const close = () => void this.#held.delete(response)
     const error = () => this.#over(answer)
-    on(response, { data, end, error, close }, (error) => this.#cutOff(answer, error))
+    on(response, { data, end, error, close }, () => this.#cutOff(answer))
   }
 
   /** Ends a response after a fault of the gateway, and its request with it. */
-  #cutOff(answer: Answer, error: unknown): void {
-    stray(error)
+  #cutOff(answer: Answer): void {
     answer.request.destroy()
     this.#over(answer)
   }

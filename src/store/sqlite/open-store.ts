@@ -86,7 +86,9 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   }
   const reader = openReader({ file, files }, seen, noteDamage, noteDeath)
   const artifactBuffer = bufferArtifacts(artifacts, ask, onChore)
-  const expiry = every(EXPIRY_MS, expire, (error) => onChore('delete_calls', (error as Error).message))
+  const expiry = every(EXPIRY_MS, expire, (error) =>
+    onChore('delete_calls', String((error as Error)?.message ?? error)),
+  )
   const watch = watchFiles(files, queue, ask, onChore)
   const { open, write, openCalls } = writeTo(queue, now)
   isOpen = true

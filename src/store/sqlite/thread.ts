@@ -1,6 +1,6 @@
 // Both ends of a thread that answers requests one after the other. Does not know the meaning of the requests.
 import { parentPort, Worker } from 'node:worker_threads'
-import { after, detached, on, once, stray } from '../../shared/boundary.ts'
+import { after, detached, on, once, REPORTED, stray } from '../../shared/boundary.ts'
 
 /** An error in the thread, with SQLite's code, if any. */
 export class ThreadError extends Error {
@@ -28,6 +28,10 @@ interface Failed {
 }
 const isFailed = (answer: unknown): answer is Failed =>
   typeof answer === 'object' && answer !== null && 'failure' in answer
+
+function errorIn({ failure: { message, code, unanswered } }: Failed): ThreadError {
+  return unanswered ? new UnansweredError(message, code) : new ThreadError(message, code)
+}
 
 export interface Thread {
   /**
@@ -74,11 +78,12 @@ export function startThread(
     for (const { reject } of waiting) reject(new UnansweredError(error.message, error.code))
     waiting = []
     if (stopping) return
-    again = after(AGAIN_MS, start, stray)
+    again = after(AGAIN_MS, start, start)
     onDeath(error.message)
   }
 
   function start(): void {
+    if (worker) return
     let why = new ThreadError(`the ${name} thread ended`)
     const note = ({ message, code }: Error & { code?: string }) => {
       why = new ThreadError(`the ${name} thread failed: ${message}`, code)
@@ -92,10 +97,12 @@ export function startThread(
       }
       // After a fault it is unknown which request the next answer belongs to.
       const fault = (error: unknown) => {
-        note(error as Error)
+        note(Object(error))
         detached(started.terminate(), stray)
       }
-      on(started, { error: note, exit: () => die(why) }, fault)
+      const exit = () => worker === started && die(why)
+      on(started, { error: note }, fault)
+      on(started, { exit }, exit)
       once(started, 'message', up, fault)
     } catch (error) {
       note(error as Error)
@@ -105,12 +112,8 @@ export function startThread(
 
   function answered(answer: unknown): void {
     const { resolve, reject } = waiting.shift()!
-    if (!isFailed(answer)) {
-      resolve(answer)
-      return
-    }
-    const { message, code, unanswered } = answer.failure
-    reject(unanswered ? new UnansweredError(message, code) : new ThreadError(message, code))
+    if (isFailed(answer)) reject(errorIn(answer))
+    else resolve(answer)
   }
 
   start()
@@ -129,7 +132,8 @@ export function startThread(
         stopping = true
         clearTimeout(again)
         if (!worker) return resolve()
-        once(worker, 'exit', () => resolve(), stray)
+        const ended = () => resolve()
+        once(worker, 'exit', ended, ended)
         worker.postMessage(null)
       }),
   }
@@ -147,10 +151,12 @@ export function answerRequests(answer: (message: never) => unknown, onStop: () =
     }
     parentPort!.postMessage(answer(message as never))
   }
-  on(parentPort!, { message }, (error) => {
-    const { message, code } = error as Error & { code?: string }
+  on(parentPort!, { message }, (error, request: unknown) => {
+    if (request === null) process.exit()
+    const { message, code } = Object(error)
     const unanswered = error instanceof UnansweredError
-    parentPort!.postMessage({ failure: { message, code, unanswered } } satisfies Failed)
+    parentPort!.postMessage({ failure: { message: String(message), code, unanswered } } satisfies Failed)
+    return REPORTED
   })
   parentPort!.postMessage('up')
 }

@@ -1,0 +1,49 @@
+// Makes every registered listener throw, one in each run, and checks that this ends no more than one exchange. A first
+// run of each piece of work notes which listeners it reaches.
+import { test } from 'node:test'
+import { breakOnce, type Reached, sitesOf } from './test-broken-listener.ts'
+import type { Failure } from './test-listeners.ts'
+import { IS_FULL } from './test-size.ts'
+import { startMock, WORK } from './test-workload.ts'
+
+const ONLY = process.env.WAYBILL_SITES ?? ''
+
+test('an exception in any listener ends no more than one exchange (LIFE-09)', {
+  timeout: 3_600_000,
+}, async (t) => {
+  const mock = await startMock(t)
+  const reached: (Reached & { ms: number })[] = []
+  for (const work of Object.keys(WORK))
+    await t.test(`sites of ${work}`, async (t) => {
+      const began = performance.now()
+      const sites = await sitesOf(t, mock, work)
+      const ms = performance.now() - began
+      reached.push(...sites.map((each) => ({ ...each, ms })))
+    })
+  const bySite = [...Map.groupBy(reached, ({ site }) => site)].sort()
+  const never: string[] = []
+  for (const [at, [site, all]] of bySite.entries()) {
+    if (!site.includes(ONLY)) continue
+    const isHasty = all.every(({ called }) => called === 0)
+    if (isHasty && !site.endsWith(' timer')) {
+      never.push(site)
+      continue
+    }
+    const shortest = all.filter((each) => isHasty || each.called > 0).sort((a, b) => a.ms - b.ms)
+    const { work, called } = shortest[0]!
+    const failures: [Failure, number][] = [
+      ['throws', 1],
+      ['late', 1],
+      ['throws null', Math.max(1, Math.min(3, called))],
+      ...(all.some((each) => each.isAsync) ? [['rejects', 1] as [Failure, number]] : []),
+    ]
+    const chosen = IS_FULL ? failures : [failures[at % failures.length]!]
+    for (const [failure, n] of chosen)
+      await t.test(`${site}, listener ${n} ${failure} (${work})`, async (t) => {
+        for (let tries = 0; tries < 3; tries++)
+          if (await breakOnce(t, mock, { site, work, n, failure, isHasty })) return
+        never.push(site)
+      })
+  }
+  t.diagnostic(`${bySite.length} sites; registered, but never called: ${[...new Set(never)].join(', ')}`)
+})
