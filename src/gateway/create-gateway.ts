@@ -26,7 +26,7 @@ import { type LearnedRefusals, NOTHING_LEARNED, openLearnedRefusals } from '../m
 import { errorFields, logCalls } from '../observe/call-line.ts'
 import { createFeed } from '../observe/feed.ts'
 import { createMetrics, type Metrics } from '../observe/metrics.ts'
-import { type Observer, watchWrites } from '../observe/watch.ts'
+import { type Observer, type WatchedCall, watchWrites } from '../observe/watch.ts'
 import { createConnections } from '../providers/connections.ts'
 import { RoutingState } from '../routing/routing-state.ts'
 import { onStray } from '../shared/boundary.ts'
@@ -34,13 +34,14 @@ import { packageFile } from '../shared/package-root.ts'
 import { createReservations } from '../store/reservations.ts'
 import { openStore } from '../store/sqlite/open-store.ts'
 import type { Journal, StoreOptions } from '../store/store.ts'
+import type { TraceExport } from '../telemetry/export.ts'
 import { createAccounts } from './accounts.ts'
 import { callsOf, OTHERS, openApiDocument, PASSTHROUGH, READS } from './endpoints.ts'
 import { type InForce, putInForce } from './in-force.ts'
 import { listen, refuseOpenAccess, stopListening } from './listen.ts'
 import { joinFleet, keepResponses, resumeRuns, standingOf, traceCalls } from './optional-parts.ts'
 import type { Gateway, GatewayOptions } from './options.ts'
-import { logFailure, noteRefusal } from './refused.ts'
+import { createFaults, noteRefusal } from './refused.ts'
 
 export { isLoopback } from './listen.ts'
 export type { Gateway, GatewayOptions, Recordings } from './options.ts'
@@ -51,11 +52,10 @@ const PAGE_DIRECTORY = pathToFileURL(packageFile('dist/page/'))
 /** Starts a gateway. Rejects with StoreError if its data directory is unusable, or if the port is taken. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { now = Date.now, random = Math.random, replay = false, dialects = DIALECTS } = options
-  const log = unfailing(options.log ?? SILENT)
+  const [log, context] = [unfailing(options.log ?? SILENT), () => inForce.context]
   const { server: bind, telemetry } = options.config
   refuseOpenAccess(options.config, bind.host, replay)
   const inFleet = replay ? undefined : options.config.fleet
-  const context = () => inForce.context
   const [upkeep, feed] = [loggedUpkeep(now, log), createFeed()]
 
   const meters = createMetrics({
@@ -67,18 +67,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     readable: () => store.readFailure === null,
     budgets: () => context().readContext.config.keys.flatMap(accounts.budgetsOf),
   })
-  const [slots, readSlots] = [createCallSlots('calls'), createCallSlots('reads')]
-  const [webSockets, refusals] = [createWebSockets(), createRefusals()]
-  const faults = { count: 0, last: 0 }
-  const noteFault = () => {
-    meters.failed()
-    faults.count++
-    faults.last = now()
-  }
-  const onInternalError = (error: unknown, requestId: string) => {
-    noteFault()
-    logFailure(log, error, requestId, context().callContext.mask)
-  }
+  const [slots, readSlots, refusals] = [createCallSlots('calls'), createCallSlots('reads'), createRefusals()]
+  const webSockets = createWebSockets()
+  const { faults, onInternalError, onStrayError } = createFaults(
+    log,
+    meters,
+    now,
+    () => context().callContext.mask,
+  )
   const server = createHttpServer<ReadContext, CallContext>({
     ...{ reads: READS, calls: [...callsOf(dialects), ...PASSTHROUGH], others: [...OTHERS, ...PAGE], nowhere },
     ...{ context, slots, readSlots, webSockets, now, onInternalError },
@@ -87,31 +83,26 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     onRefused: (error, refused) => noteRefusal(error, refused, meters, refusals),
     onCallOver: (callId) => reservations.forget(callId),
   })
-  // Replayed calls cost nothing, so their records are separate. A live gateway may run at the same time.
-  const directory = replay ? join(options.config.data, 'replay') : options.config.data
+  const directory = directoryOf(options)
   const place = { directory, now, fleet: inFleet !== undefined, onChore: upkeep.note }
   const store = await openRecord(options, place, log, meters)
   const learned = replay ? NOTHING_LEARNED : openLearned(directory, now, upkeep)
   const [routingState, connections] = [new RoutingState(now), createConnections(options.wire)]
   const reserved = (account: Account) => reservations.reserved(account)
-  const joining = { now, log, reserved, store, routingState, onChore: upkeep.note }
-  const fleet = inFleet && (await joinFleet(inFleet, options, joining))
+  const joined = { now, log, reserved, store, routingState, onChore: upkeep.note }
+  const fleet = inFleet && (await joinFleet(inFleet, options, joined))
   const reservations = createReservations(fleet ?? store)
   const accounts = createAccounts({ store, fleet, reserved, now })
-  /** Returns the reason why no call can be accepted or recorded; null if there is none. */
   const storeFailure = () => store.failure ?? fleet?.refusal() ?? null
   const traces =
     telemetry && (await traceCalls(telemetry, options.telemetryHeaders, inFleet?.instance, store, log))
-  const observers: Observer[] = [meters, logCalls(log), feed]
-  if (traces) observers.push({ closed: ({ call }) => traces.ended(call) })
-  const watched = watchWrites(reservations, observers, (error) =>
+  const watched = watchWrites(reservations, observersOf(meters, feed, log, traces), (error) =>
     log.error(errorFields(error, context().callContext.mask), 'a call could not be logged or counted'),
   )
   fleet?.take(watched.write)
   const [calls, runsHere] = [fleet?.reads ?? store.calls, new RunsHere(inFleet?.instance ?? '')]
   const background = new BackgroundRuns({ write: watched.write, context: () => context().callContext })
-  const keptReads = { keptChain: calls.keptChain, keptSize: calls.keptSize }
-  const responses = keepResponses(options, { ...keptReads, ...(fleet ?? store).kept }, now)
+  const responses = keepResponses(options, { ...calls, ...(fleet ?? store).kept }, now)
   const inForce: InForce = putInForce({
     ...{ options, dialects, random, log, slots, readSlots, webSockets },
     ...{ routingState, connections, meters, fleet },
@@ -137,10 +128,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       store: { ...watched, saveArtifact: store.saveArtifact, calls },
     },
   })
-  const ignoreStrays = onStray((error) => {
-    noteFault()
-    log.error(errorFields(error, context().callContext.mask), 'internal error outside of a call')
-  })
+  const ignoreStrays = onStray(onStrayError)
   const url = await listen(server, bind).catch(async (error) => {
     await fleet?.close()
     await store.close()
@@ -150,9 +138,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   resumeRuns(store.background, reservations, background)
 
   async function stop(graceMs: number): Promise<void> {
-    const closing = [stopListening(server, graceMs), webSockets.close(graceMs), runsHere.close(graceMs)]
     endLive(feed)
-    await Promise.all(closing)
+    await Promise.all([stopListening(server, graceMs), webSockets.close(graceMs), runsHere.close(graceMs)])
     background.stop()
     await traces?.close()
     await fleet?.close()
@@ -169,6 +156,21 @@ function targetStates({ config, router }: ReadContext) {
   const candidates = Object.keys(config.routes).flatMap((route) => router.resolve(route)!.candidates)
   return candidates.map(({ provider, model, state }) => ({ provider, model, cooling: state === 'cooling' }))
 }
+
+/** Replayed calls cost nothing, so their records are separate. A live gateway may run at the same time. */
+const directoryOf = ({ replay, config }: GatewayOptions): string =>
+  replay ? join(config.data, 'replay') : config.data
+
+/** Returns the observers of all calls. */
+const observersOf = (
+  meters: Metrics,
+  feed: Observer,
+  log: Log,
+  traces: Pick<TraceExport, 'ended'> | undefined,
+): Observer[] => [
+  ...[meters, logCalls(log), feed],
+  ...(traces ? [{ closed: ({ call }: WatchedCall) => traces.ended(call) }] : []),
+]
 
 /** Chooses the error format of the dialect that the request's headers reveal. */
 const wordingOf =

@@ -26,7 +26,7 @@ export function noteRefusal(
  * Logs a failure of the gateway. A failed request log is logged without a stack, because a full disk refuses
  * many calls.
  */
-export function logFailure(log: Log, error: unknown, requestId: string, mask: Mask): void {
+function logFailure(log: Log, error: unknown, requestId: string, mask: Mask): void {
   const cause = error instanceof GatewayError ? (error.cause ?? error) : error
   if (error instanceof GatewayError && error.code === 'log_unavailable')
     log.error(
@@ -34,4 +34,25 @@ export function logFailure(log: Log, error: unknown, requestId: string, mask: Ma
       'the request log failed',
     )
   else log.error({ request_id: requestId, ...errorFields(cause, mask) }, 'internal error')
+}
+
+/** Counts and logs failures of the gateway itself, of a request and outside of any. */
+export function createFaults(log: Log, meters: Pick<Metrics, 'failed'>, now: () => number, mask: () => Mask) {
+  const faults = { count: 0, last: 0 }
+  const note = () => {
+    meters.failed()
+    faults.count++
+    faults.last = now()
+  }
+  return {
+    faults,
+    onInternalError(error: unknown, requestId: string) {
+      note()
+      logFailure(log, error, requestId, mask())
+    },
+    onStrayError(error: unknown) {
+      note()
+      log.error(errorFields(error, mask()), 'internal error outside of a call')
+    },
+  }
 }
