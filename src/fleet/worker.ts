@@ -89,8 +89,8 @@ const shipNow = (): Promise<void> =>
     detached(shipAll(), failed)
   })
 
-const failed = (error: unknown) => {
-  say({ note: String((error as Error)?.message ?? error) })
+const failed = (error: Error) => {
+  say({ note: error.message })
   return REPORTED
 }
 const timer = every(SHIP_MS, () => shipNow().catch(() => {}), failed)
@@ -178,7 +178,7 @@ const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1
 const message = async ({ id, name, ask }: FleetRequest) =>
   say({ id, value: await (answers[name] as (ask: unknown) => Promise<unknown>)(ask) })
 on(port, { message }, (error, { id }: FleetRequest) => {
-  say({ id, error: String((error as Error)?.message ?? error) })
+  say({ id, error: error.message })
   return REPORTED
 })
 detached(shipNow(), () => REPORTED) // the log has the reason

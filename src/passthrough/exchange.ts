@@ -175,7 +175,7 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
     this.#timer = after(
       left,
       () => this.#stop(TIMED_OUT),
-      (error) => this.#stop(error as Error),
+      (error) => this.#stop(error),
     )
   }
 

@@ -309,7 +309,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     return after(
       ms,
       () => this.#stop(TIMED_OUT),
-      (error) => this.#stop(error as Error),
+      (error) => this.#stop(error),
     )
   }
 

@@ -16,32 +16,32 @@ test('a listener that throws, or whose promise rejects, ends its exchange with i
   const emitter = new EventEmitter()
   const listeners = {
     now() {
-      throw 'now'
+      throw new Error('now')
     },
     async later() {
-      throw 'later'
+      throw null
     },
   }
-  on(emitter, listeners, (...given: unknown[]) => void ended.push(given))
+  on(emitter, listeners, ({ message }, ...given: unknown[]) => void ended.push([message, ...given]))
   emitter.emit('now', 1, 2)
   emitter.emit('later', 3, 4)
   await turn()
   assert.deepEqual(ended, [
     ['now', 1, 2],
-    ['later', 3, 4],
+    ['null', 3, 4],
   ])
-  assert.deepEqual(reported, ['now', 'later'])
+  assert.deepEqual(reported.map(String), ['Error: now', 'Error: null'])
 })
 
 test('a fault that was reported already is not reported again; a fault that itself fails is', async (t) => {
   const reported = reports(t)
-  detached(Promise.reject('known'), () => REPORTED)
-  detached(Promise.reject('stray'), stray)
-  detached(Promise.reject('first'), () => {
-    throw 'second'
+  detached(Promise.reject(new Error('known')), () => REPORTED)
+  detached(Promise.reject(new Error('stray')), stray)
+  detached(Promise.reject(new Error('first')), () => {
+    throw new Error('second')
   })
   await turn()
-  assert.deepEqual(reported, ['stray', 'first', 'second'])
+  assert.deepEqual(reported.map(String), ['Error: stray', 'Error: first', 'Error: second'])
 })
 
 test('a reporter that throws stops no other reporter, and without one a warning appears', async (t) => {

@@ -3,10 +3,10 @@
 // library runs in its user's process.
 
 /**
- * Ends the exchange that an exception belongs to. Also receives the arguments of the listener. The boundary reports the
- * exception, unless the result is `REPORTED`.
+ * Ends the exchange that an exception belongs to. Receives an Error and the arguments of the listener. The boundary
+ * reports the exception, unless the result is `REPORTED`.
  */
-export type Fault = (error: unknown, ...args: never[]) => unknown
+export type Fault = (error: Error, ...args: never[]) => unknown
 
 /** Result of a fault that was reported already, or that is no fault of the gateway. */
 export const REPORTED = Symbol('reported')
@@ -106,7 +106,8 @@ export function guarded(listener: Listener, fault: Fault, event = ''): (...args:
   }
 }
 
-function contain(fault: Fault, error: unknown, ...args: unknown[]): void {
+function contain(fault: Fault, thrown: unknown, ...args: unknown[]): void {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
   try {
     if (fault(error, ...(args as never[])) !== REPORTED) stray(error)
   } catch (second) {

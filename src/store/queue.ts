@@ -126,8 +126,8 @@ export class WriteQueue {
     this.#onFailure = onFailure
   }
 
-  readonly #broken = (error: unknown) => {
-    this.#doubt = `the queue of the request log failed: ${(error as Error)?.message ?? error}`
+  readonly #broken = (error: Error) => {
+    this.#doubt = `the queue of the request log failed: ${error.message}`
     for (const each of this.#fresh.splice(0)) report(each, new Error(this.#doubt))
     this.#refuseOpenings(new Error(this.#doubt))
     this.#endFlushes()

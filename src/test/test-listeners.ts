@@ -46,10 +46,16 @@ export function noteListeners(): Map<string, Seen> {
 const ERROR = 'thrown by the test'
 
 /**
- * Makes the `n`-th listener of a site that is called fail at its first call. With `isHasty`, timers of the site fire at
+ * Makes the `n`-th listener of a site that is called fail at its first call, or at a later `call`. With `isHasty`, timers of the site fire at
  * once. Returns whether it has failed.
  */
-export function breakListener(site: string, n: number, failure: Failure, isHasty: boolean): () => boolean {
+export function breakListener(
+  site: string,
+  n: number,
+  failure: Failure,
+  isHasty: boolean,
+  call = 1,
+): () => boolean {
   let called = 0
   let hasFailed = false
   let isNextHasty = false
@@ -69,10 +75,9 @@ export function breakListener(site: string, n: number, failure: Failure, isHasty
   replaceListeners((listener, event) => {
     if (siteOf(event) !== site) return listener
     isNextHasty = isHasty && !hasFailed
-    let isFirst = true
+    let calls = 0
     return function (this: unknown, ...args) {
-      const isChosen = isFirst && ++called === n
-      isFirst = false
+      const isChosen = ++calls === call && ++called === n
       if (!isChosen) return listener.apply(this, args)
       hasFailed = true
       if (failure === 'throws') throw new Error(ERROR)

@@ -155,13 +155,19 @@ keys:
       return Promise.race([once(ws, 'open').then(() => ws), failed])
     },
     script: (...answers) =>
-      fetch(`${mock.controlUrl}/t/${name}/answers`, { method: 'POST', body: JSON.stringify(answers) }),
-    ledger: async () => ((await (await fetch(`${mock.controlUrl}/t/${name}/ledger`)).json()) as any).entries,
+      fetch(`${mock.controlUrl}/t/${name}/answers`, {
+        method: 'POST',
+        body: JSON.stringify(
+          answers.map((each) => ('kind' in each ? each : { model: 'scenario-plain', ...each })),
+        ),
+      }),
+    ledger: async () =>
+      ((await (await fetch(`${mock.controlUrl}/t/${name}/ledger`)).json()) as any).entries ?? [],
     plainCall: () =>
       fetch(gateway.url + CHAT, {
         method: 'POST',
         headers: { ...JSON_TYPE, ...as('ann') },
-        body: JSON.stringify(chat('chat/scenario-plain')),
+        body: JSON.stringify(chat('chat/scenario-gzip')),
       }),
     reserved: async () => (await gateway.get('/api/keys/me', { headers: as('ann') })).json.reserved_usd,
     faults: async () =>

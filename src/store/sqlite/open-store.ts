@@ -86,9 +86,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   }
   const reader = openReader({ file, files }, seen, noteDamage, noteDeath)
   const artifactBuffer = bufferArtifacts(artifacts, ask, onChore)
-  const expiry = every(EXPIRY_MS, expire, (error) =>
-    onChore('delete_calls', String((error as Error)?.message ?? error)),
-  )
+  const expiry = every(EXPIRY_MS, expire, (error) => onChore('delete_calls', error.message))
   const watch = watchFiles(files, queue, ask, onChore)
   const { open, write, openCalls } = writeTo(queue, now)
   isOpen = true

@@ -96,8 +96,8 @@ export function startThread(
         on(started, { message: answered }, fault)
       }
       // After a fault it is unknown which request the next answer belongs to.
-      const fault = (error: unknown) => {
-        note(Object(error))
+      const fault = (error: Error) => {
+        note(error)
         detached(started.terminate(), stray)
       }
       const exit = () => worker === started && die(why)
@@ -153,9 +153,9 @@ export function answerRequests(answer: (message: never) => unknown, onStop: () =
   }
   on(parentPort!, { message }, (error, request: unknown) => {
     if (request === null) process.exit()
-    const { message, code } = Object(error)
+    const { message, code } = error as Error & { code?: string }
     const unanswered = error instanceof UnansweredError
-    parentPort!.postMessage({ failure: { message: String(message), code, unanswered } } satisfies Failed)
+    parentPort!.postMessage({ failure: { message, code, unanswered } } satisfies Failed)
     return REPORTED
   })
   parentPort!.postMessage('up')
