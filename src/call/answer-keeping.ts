@@ -76,13 +76,13 @@ export class AnswerKeeping {
 
   /** Processes a part of a stream, as sent. The ids are usually recorded long before the end. */
   part(bytes: Buffer, parsed: ParsedEvent | null): void {
-    this.#collect(bytes)?.add(bytes)
+    if (this.#collector) this.#collect(bytes)?.add(bytes)
     if (parsed && this.#isNew(parsed)) detached(this.#name(false), this.#options.onFault)
   }
 
   /** Processes a whole answer, as sent. Returns the same promise as `beforeEnd`. */
   whole(bytes: Buffer, parsed: ParsedEvent, from: Target): Promise<void> | null {
-    this.#collect(bytes)?.whole(bytes)
+    if (this.#collector) this.#collect(bytes)?.whole(bytes)
     return this.beforeEnd(parsed, from)
   }
 

@@ -282,7 +282,7 @@ const isEnded = ({ done, stop }: ReturnType<typeof readStream>): boolean => done
 const masked = (bytes: Buffer): string =>
   bytes
     .toString('utf8')
-    .replace(/(msg|chatcmpl|resp|item|rs|fc|call|ctc)[-_][0-9a-f]{20,}/g, 'ID')
+    .replace(/(msg|chatcmpl|resp|item|rs|fc|call|ctc)[-_](wb_)?[0-9a-f]{20,}/g, 'ID')
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
     .replace(/"(created|created_at)":\d+/g, '')
 
