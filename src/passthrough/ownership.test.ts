@@ -277,11 +277,6 @@ function waysOf({ file, message, google, container, sandbox, batch }: Objects): 
       `${form(`${line(`"file_id":"${file}"`)}${'x'.repeat(70_000)}`, 'user_data').slice(0, -7)}${field('purpose', 'batch')}--b--\r\n`,
       FORM,
     ],
-    'batches: a byte order mark': [
-      '/v1/messages/batches',
-      `\ufeff{"requests":[{"params":${messageOf(document)[1]}}]}`,
-      { ...JSON_TYPE, ...ANTHROPIC },
-    ],
     'audio: a field of a form': [
       '/v1/audio/transcriptions',
       `${field('model', 'm')}${field('file_id', file)}--b--\r\n`,

@@ -1,6 +1,7 @@
 // All functions that search text from outside, with the errors that they may end with, for tests with any text.
 import { renameAnswer, renameEvent } from '../call/rename-model.ts'
 import { EMPTY_EVENT } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
 import { chat } from '../dialects/chat/chat.ts'
 import { gemini } from '../dialects/gemini/gemini.ts'
 import { images } from '../dialects/images/images.ts'
@@ -28,6 +29,7 @@ const NAMES = ['a', 'model', 'item', '__proto__'] as const
 const SPLICERS: Readonly<Record<string, (text: string) => unknown>> = {
   spliceMembers: (text) => splice.spliceMembers(text, { a: '1', model: (before) => before ?? '2' }),
   omitMembers: (text) => splice.omitMembers(text, [['a'], ['item', 'a'], ['model', 'item', 'a']]),
+  renameMember: (text) => splice.renameMember(text, 'a', 'b'),
   memberText: (text) => NAMES.map((name) => splice.memberText(text, name)),
   elementsOf: (text) => splice.elementsOf(text),
   mapElements: (text) => splice.mapElements(text, (element) => element),
@@ -68,12 +70,6 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
     void collector.answer
   },
   holdsMoreValues: (text) => holdsMoreValues(Buffer.from(text), 1_000),
-  readHead(text) {
-    readHead(Buffer.from(text), 'multipart/form-data; boundary=a')
-    readHead(Buffer.from(`--a\r\n${text}`), 'multipart/form-data; boundary=a')
-    readHead(Buffer.from('x'), `multipart/form-data; ${text.slice(0, 2 ** 14)}`)
-    readHead(Buffer.from(text), 'application/json')
-  },
   StringShortener: (text) => new StringShortener().shorten(Buffer.from(text)),
   AnswerReader(text) {
     for (const type of ['application/json', 'text/event-stream']) {
@@ -96,6 +92,16 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
       },
     ]),
   ),
+}
+
+/** Functions that end with the gateway's error for text that servers read in different ways. */
+const FORMS: Readonly<Record<string, (text: string) => unknown>> = {
+  readHead(text) {
+    readHead(Buffer.from(text), 'multipart/form-data; boundary=a')
+    readHead(Buffer.from(`--a\r\n${text}`), 'multipart/form-data; boundary=a')
+    readHead(Buffer.from('x'), `multipart/form-data; ${text.slice(0, 2 ** 14)}`)
+    readHead(Buffer.from(text), 'application/json')
+  },
 }
 
 /** Functions that end with a SyntaxError for text that is not JSON. */
@@ -140,6 +146,7 @@ const mayThrow =
 export const SCANNERS: readonly (readonly [name: string, run: (text: string) => void])[] = [
   ...Object.entries(SPLICERS).map(([name, run]) => [name, mayThrow(splice.JsonStructureError)(run)] as const),
   ...Object.entries(READERS).map(([name, run]) => [name, mayThrow()(run)] as const),
+  ...Object.entries(FORMS).map(([name, run]) => [name, mayThrow(GatewayError)(run)] as const),
   ...Object.entries(PARSERS).map(([name, run]) => [name, mayThrow(Error)(run)] as const),
 ]
 
