@@ -9,6 +9,7 @@ import { type Evidence, REMAINDER } from './evidence/evidence.ts'
 import { clock } from './evidence/http-client.ts'
 import { judge, type Results, type RunFile } from './judge/judge.ts'
 import { StartError } from './launch/instance.ts'
+import { jsonFile } from './report/text.ts'
 import { dialectFor, requirementsFor, withoutDialect } from './requirements/applicability.ts'
 import { type Profile, readProfile } from './requirements/profiles.ts'
 import { type Requirement, type Requirements, readRequirements } from './requirements/requirements.ts'
@@ -336,5 +337,5 @@ function paceOf(
 
 function write(directory: string, name: string, content: object): void {
   mkdirSync(directory, { recursive: true })
-  writeFileSync(join(directory, name), `${JSON.stringify(content, null, 2)}\n`)
+  writeFileSync(join(directory, name), jsonFile(content))
 }

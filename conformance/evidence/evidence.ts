@@ -49,7 +49,22 @@ const exchange = z.strictObject({
   record_id: z.string().optional(),
 })
 
-const ledgerEntry = z.custom<LedgerEntry>((value) => typeof (value as LedgerEntry | null)?.n === 'number')
+/** Fields of the ledger that reports print. Judges look at more, and fail for a value that they cannot read. */
+const printed = z.looseObject({
+  n: z.int(),
+  kind: z.enum(['inference', 'token_count', 'metadata']),
+  provider: z.string(),
+  model: z.string().nullable(),
+  credential: z.enum(['match', 'mismatch', 'absent']),
+  problems: z.array(z.string()),
+  answer: z.looseObject({
+    from: z.string(),
+    status: z.int().nullable(),
+    bytes: z.number(),
+    body: z.string().nullish(),
+  }),
+})
+const ledgerEntry = z.custom<LedgerEntry>((value) => printed.safeParse(value).success)
 
 /**
  * Name of the evidence in which a worker stores the mock's requests between the checks and after the last

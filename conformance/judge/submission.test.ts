@@ -131,3 +131,19 @@ test('a submission that names a branch instead of a released version is refused'
   assert.match(stderr, /submission\.yaml: version: expected a released version/)
   assert.equal(code, 2)
 })
+
+test('evidence whose ledger has markup instead of numbers and known words is refused', (t) => {
+  for (const [from, to] of [
+    ['"credential":"match"', '"credential":"<script>"'],
+    ['"kind":"inference"', '"kind":"<script>"'],
+    [/"bytes":\d+/, '"bytes":"<script>"'],
+  ] as const) {
+    const folder = changed(t, (copy) => {
+      const file = join(copy, EVIDENCE)
+      const text = gunzipSync(readFileSync(file)).toString('utf8')
+      assert.match(text, typeof from === 'string' ? new RegExp(from) : from)
+      writeFileSync(file, gzipSync(text.replace(from, to)))
+    })
+    assert.throws(() => rejudge(folder), /evidence\.jsonl\.gz: line \d+: /)
+  }
+})

@@ -10,6 +10,7 @@ import { readBounded } from '../../src/shared/bounded-file.ts'
 import { escaped } from '../../src/terminal/clean.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
 import { type Evidence, evidenceSchema } from '../evidence/evidence.ts'
+import { jsonFile } from '../report/text.ts'
 import { parseStored } from './earlier-names.ts'
 import type { Results, RunFile, Verdict } from './judge.ts'
 
@@ -169,10 +170,10 @@ export function pack(
       `the evidence has ${bytes.length} bytes, and a submission at most ${MAX_EVIDENCE_BYTES}; run fewer profiles or dialects at a time`,
     )
   writeFileSync(join(directory, EVIDENCE), bytes)
-  writeFileSync(join(directory, 'run.json'), `${JSON.stringify(run, null, 2)}\n`)
+  writeFileSync(join(directory, 'run.json'), jsonFile(run))
   // Leaves out the findings, which follow from the evidence.
   const verdicts = results.verdicts.map((verdict) => ({ ...verdict, findings: [] }))
-  writeFileSync(join(directory, 'results.json'), `${JSON.stringify({ ...results, verdicts }, null, 2)}\n`)
+  writeFileSync(join(directory, 'results.json'), jsonFile({ ...results, verdicts }))
   const about = join(directory, SUBMISSION)
   if (existsSync(about)) return false
   writeFileSync(about, template(run))

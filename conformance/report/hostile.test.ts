@@ -1,14 +1,32 @@
 // Tests that texts from a gateway stay plain text in terminals, CI jobs, comments and browsers, whatever they
 // contain.
 import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Results, RunFile, Verdict } from '../judge/judge.ts'
 import type { KeptRun } from '../judge/rejudge.ts'
 import { bareTarget } from '../target/read.ts'
+import { html } from './html.ts'
+import { junit } from './junit.ts'
 import { comment, markdown } from './markdown.ts'
 import { resultsTable } from './terminal.ts'
+import { writeReports } from './write.ts'
 
-const STEERING = ['\u001b[31m', '\u0007', '\u009b2J', '\u202e', '\u2066', '\u200b', '\u0000', '\r', '\u2028']
+const STEERING = [
+  '\u001b[31m',
+  '\u0007',
+  '\u009b2J',
+  '\u202e',
+  '\u2066',
+  '\u200b',
+  '\u0000',
+  '\r',
+  '\u2028',
+  '\ufffe',
+  '\ud800',
+]
 
 const verdict = (reason: string): Verdict => ({
   id: 'FAIL-01',
@@ -54,13 +72,15 @@ const REPORTS: readonly [name: string, write: (results: Results) => string][] = 
   ['a narrow terminal', (each) => resultsTable(each, { color: false, columns: 24 })],
   ['Markdown', (each) => markdown(kept(each))],
   ['a comment', (each) => comment(kept(each))],
+  ['JUnit', junit],
+  ['the page', (each) => html(kept(each)).replace(/<style>.*?<\/style>/s, '')],
 ]
 
 for (const [name, write] of REPORTS) {
   test(`hostile text in ${name} cannot output control codes or reverse the text direction`, () => {
     for (const character of STEERING) {
       const text = write(results(`before${character}after`))
-      assert.equal(text.replace(/\n/g, '').match(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u), null, JSON.stringify(text))
+      assert.equal(text.replace(/\n/g, '').match(/[\p{C}\p{Zl}\p{Zp}]/u), null, JSON.stringify(text))
     }
   })
 
@@ -87,4 +107,17 @@ test('text from a gateway cannot add a link, image, mention, heading, code, tabl
     assert.doesNotMatch(text, /\]\(|!\[|<b>|@user|#1\b|http:\/\/|~~|\*\*b/, line)
     assert.doesNotMatch(text, /\\[|]|&lt;/, line)
   }
+})
+
+test('no file of a report has a control code or reverses the text direction, and JSON keeps every character', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-hostile-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const hostile = `a${STEERING.join('b')}]]>c`
+  writeReports(directory, kept(results(hostile)))
+  for (const name of readdirSync(directory)) {
+    const text = readFileSync(join(directory, name), 'utf8')
+    assert.equal(text.replaceAll('\n', '').match(/[\p{C}\p{Zl}\p{Zp}]/u), null, name)
+  }
+  assert.equal(JSON.parse(readFileSync(join(directory, 'results.json'), 'utf8')).reason, hostile)
+  assert.doesNotMatch(readFileSync(join(directory, 'junit.xml'), 'utf8'), /\]\]>/)
 })

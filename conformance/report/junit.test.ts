@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Results } from '../judge/judge.ts'
 import { junit } from './junit.ts'
 
-test('junit.xml escapes markup and white space, and replaces characters that XML 1.0 forbids', () => {
+test('junit.xml escapes markup and white space, and writes characters that XML 1.0 forbids as escapes', () => {
   const verdict = {
     id: 'TELL-05',
     slug: 'errors',
@@ -13,7 +13,7 @@ test('junit.xml escapes markup and white space, and replaces characters that XML
     text: 'Sentence.',
   }
   const results = { target: { name: '"A" & B' }, profile: 'observable', verdicts: [verdict], duration: 2500 }
-  const reason = `&#60;b a=&#34;1&#34;&#62;&#38;amp;'&#9;&#13;&#10;]]&#62; é 😀 \ufffd\ufffd[31m\ufffd\ufffd`
+  const reason = `&#60;b a=&#34;1&#34;&#62;&#38;amp;'&#9;&#10;]]&#62; é 😀 \\u0000\\u001b[31m\\ufffe\\ud800`
   assert.equal(
     junit(results as unknown as Results),
     `<?xml version="1.0" encoding="UTF-8"?>

@@ -3,6 +3,7 @@
 import { byFinding } from '../judge/group-findings.ts'
 import type { Results, Verdict } from '../judge/judge.ts'
 import { sentenceOf } from '../runner/check.ts'
+import { manyLines } from './text.ts'
 
 export function junit({ target, profile, verdicts, duration }: Results): string {
   const cases = verdicts.flatMap(casesOf)
@@ -36,13 +37,9 @@ const attributes = (values: Readonly<Record<string, string | number>>): string =
     .map(([name, value]) => ` ${name}="${escaped(`${value}`)}"`)
     .join('')
 
-/** Escapes markup and the white space that an XML parser would change; replaces what XML 1.0 forbids. */
+/** Escapes markup and the white space that an XML parser would change. The text has no character that XML forbids. */
 const escaped = (text: string): string =>
-  text
-    .toWellFormed()
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids these
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
-    .replace(/[&<>"\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`)
+  manyLines(text).replace(/[&<>"\t\n]/g, (character) => `&#${character.charCodeAt(0)};`)
 
 interface Case {
   readonly classname: string

@@ -1,5 +1,5 @@
 // Makes text from a gateway safe for terminals, the output of CI jobs, and Markdown. Pure.
-import { escaped } from '../../src/terminal/clean.ts'
+import { escaped, safeJson } from '../../src/terminal/clean.ts'
 
 /**
  * Returns the text as a single line, without terminal control sequences and CI commands. A CI command has no
@@ -30,3 +30,7 @@ export const inMarkdown = (text: string): string =>
 
 /** Returns text in backticks. */
 export const asCode = (text: string): string => `\`${oneLine(text).replaceAll('`', "'")}\``
+
+/** Returns the content of a JSON file, safe to print. */
+export const jsonFile = (content: unknown, indent = 2): string =>
+  `${safeJson(JSON.stringify(content, null, indent))}\n`

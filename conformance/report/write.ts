@@ -7,14 +7,15 @@ import { badge } from './badge.ts'
 import { html } from './html.ts'
 import { junit } from './junit.ts'
 import { comment, markdown } from './markdown.ts'
+import { jsonFile } from './text.ts'
 
 const FILES: Readonly<Record<string, (kept: KeptRun, comparison: Comparison | null) => string>> = {
-  'results.json': ({ results }) => `${JSON.stringify(results, null, 2)}\n`,
+  'results.json': ({ results }) => jsonFile(results),
   'junit.xml': ({ results }) => junit(results),
   'index.html': html,
   'summary.md': markdown,
   'comment.md': comment,
-  'badge.json': ({ results }) => `${JSON.stringify(badge(results))}\n`,
+  'badge.json': ({ results }) => jsonFile(badge(results), 0),
 }
 
 /**

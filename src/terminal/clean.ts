@@ -32,6 +32,12 @@ export const escaped = (text: string): string =>
           .join(''),
       )
 
+/**
+ * Writes each of these characters in JSON as its escape, which every parser reads as the same character. Line
+ * breaks between members stay.
+ */
+export const safeJson = (json: string): string => json.replace(new RegExp(`(?!\n)${STEERING}`, 'gu'), escaped)
+
 /** Returns the number of terminal cells that a string takes. */
 export type Measure = (text: string) => number
 
