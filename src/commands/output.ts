@@ -1,6 +1,6 @@
 // Output of commands. A closed reader is not a failure, and foreign text cannot control the terminal.
 import { getSystemErrorMessage } from 'node:util'
-import { clean, escaped } from '../terminal/clean.ts'
+import { clean, safeJson } from '../terminal/clean.ts'
 import { fileReason } from '../terminal/file-error.ts'
 
 /** Ignores a closed reader (`waybill … | head`): later output is dropped, and the command continues. */
@@ -26,8 +26,7 @@ export const complain = (message: string): void => {
 }
 
 /** Formats a value as JSON that parses to the same value and contains no control characters. */
-export const json = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent).split('\n').map(escaped).join('\n')
+export const json = (value: unknown, indent?: number): string => safeJson(JSON.stringify(value, null, indent))
 
 /** Returns the reason for a failure as text. */
 export function reasonOf(error: Error): string {

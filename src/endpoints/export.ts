@@ -7,6 +7,7 @@ import { TOKEN_PARTS } from '../core/token-parts.ts'
 import type { OtherEndpoint } from '../http/endpoint.ts'
 import { NOSNIFF } from '../http/reply.ts'
 import { untilRead } from '../http/unread.ts'
+import { escaped, safeJson } from '../terminal/clean.ts'
 import type { ReadContext } from './context.ts'
 import { callList, invalid, listArguments, readsOf } from './query.ts'
 
@@ -72,7 +73,7 @@ export const exported = {
           form === 'csv'
             ? page.data.map((record) => `${columns.map((name) => cell(record, name)).join(',')}\r\n`).join('')
             : page.data
-                .map((record, n) => `${isFirst && n === 0 ? '' : ','}\n${JSON.stringify(record)}`)
+                .map((record, n) => `${isFirst && n === 0 ? '' : ','}\n${safeJson(JSON.stringify(record))}`)
                 .join('')
         if (!response.write(rows)) await untilRead(response, caller.name, idle)
         if (!page.has_more || response.destroyed) break
@@ -98,9 +99,12 @@ function cell(record: CallRecord, name: string): string {
  */
 const FORMULA = /^([\p{Z}\p{C}]*[=+\-@＝＋－＠﹦﹢﹣﹫]|[\t\r])/u
 
-/** Puts an apostrophe before a string that looks like a formula, because clients choose their model ids. */
+/**
+ * Puts an apostrophe before a string that looks like a formula, because clients choose their model ids. Writes control
+ * and bidi characters as escapes.
+ */
 export function csvCell(value: string | number | boolean): string {
   if (typeof value !== 'string') return String(value)
-  const harmless = FORMULA.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
+  const harmless = escaped(FORMULA.test(value) ? `'${value}` : value)
+  return /[",]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }

@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { answer, chunk, DONE, type Script, stream } from '../../mocks/test-upstream.ts'
 import { csvCell } from '../endpoints/export.ts'
+import { escaped } from '../terminal/clean.ts'
 import { testGateway } from '../test/test-gateway.ts'
 
 /** Sends these bytes and returns everything received. */
@@ -170,9 +171,74 @@ test('no cell in an export becomes a formula, whatever text precedes it and howe
     for (const sign of '=+-@＝＋－＠﹦﹢﹣﹫') {
       const cell = csvCell(`${start}${sign}1+1`)
       assert.match(cell, /^"?'/, JSON.stringify(start + sign))
-      assert.ok(cell.includes(`${start}${sign}`), 'the text stays')
+      assert.ok(cell.includes(`${escaped(start)}${sign}`), 'the text stays')
     }
   for (const text of ['a=1', 'gpt-5', ' a', '\u00a0x', '', 'é', '{"a":1}', '１'])
     assert.doesNotMatch(csvCell(text), /^"?'/, text)
   assert.equal(csvCell(-1), '-1')
+})
+
+/** Control, C1, bidi and invisible characters. */
+const STEERING = '\u007f\u0085\u009b2J\u00ad\u200b\u202e\u2028\u2066\ufeff\u{e0041}'
+
+test('relayed headers of a provider have visible ASCII only, and other bytes are percent-encoded (TELL-06)', async (t) => {
+  const raw = Buffer.from('a\x9b2J\x85b\tc\xe9%41', 'latin1')
+  const { url } = await testGateway(t, {
+    providers: {
+      alpha: (response, received) => {
+        for (const name of ['x-request-id', 'x-ratelimit-limit', 'retry-after', 'x-should-retry'])
+          response.setHeader(name, raw.toString('latin1'))
+        return received.json.stream
+          ? streamed(response, received)
+          : received.json.n === 3
+            ? response
+                .writeHead(400, { 'content-type': 'application/json; a=\u009b' })
+                .end('{"error":{"message":"m"}}')
+            : answer()(response, received)
+      },
+    },
+    config: 'routes: { auto: { targets: [ { model: alpha/m } ] } }',
+  })
+  for (const more of ['', ',"stream":true', ',"n":3']) {
+    const body = `{"model":"auto","messages":[]${more}}`
+    const text = await send(
+      url,
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: ${new URL(url).host}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+    )
+    const [head = ''] = text.split('\r\n\r\n')
+    assert.match(head, /x-request-id: a(%C2)?%9B2J(%C2)?%85b%09c(%C3%A9|%E9)%41/, head)
+    assert.doesNotMatch(head.replaceAll('\r\n', ''), /[^\x20-\x7e]/, head)
+  }
+})
+
+test('no read, error or export has a control or bidi character of a client, and JSON keeps them all (TELL-06)', async (t) => {
+  const { chat, get } = await testGateway(t, {
+    providers: { alpha: answer() },
+    config: 'routes: { auto: { targets: [ { model: alpha/m } ] } }',
+  })
+  const model = 'alpha/m\u202e\u200b\u2066\ufeff' // a model's name may have no control characters
+  await chat({ model, messages: [] })
+  const refused = await chat({ model: `none${STEERING}`, messages: [] })
+  const safe = (text: string, what: string) =>
+    assert.equal(text.replaceAll(/[\r\n]/g, '').match(/[\p{C}\p{Zl}\p{Zp}]/u), null, `${what}: ${text}`)
+  safe(refused.text, 'an error')
+  assert.ok(refused.json.error.message.includes('\u202e'))
+  for (const path of [
+    '/api/usage/request-logs',
+    '/api/usage/summary',
+    '/api/usage/refused-calls',
+    '/api/routes',
+    '/api/health',
+    '/api/usage/export',
+    '/api/usage/export?form=json',
+    `/api/routes/resolve?model=${encodeURIComponent(model)}`,
+    `/v1/models/${encodeURIComponent(model)}`,
+    `/nothing/${encodeURIComponent(STEERING)}`,
+  ])
+    safe((await get(path)).text, path)
+  const { data } = (await get('/api/usage/request-logs')).json
+  assert.deepEqual(
+    data.map((each: { requested_model: string }) => each.requested_model),
+    [model],
+  )
 })

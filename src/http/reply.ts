@@ -5,6 +5,7 @@ import type { Call, Route, Target } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import { guarded, once, stray } from '../shared/boundary.ts'
 import type { Mask } from '../shared/redact.ts'
+import { safeJson } from '../terminal/clean.ts'
 import type { ErrorWording } from './endpoint.ts'
 import { countUnread, disconnectAfter } from './unread.ts'
 
@@ -112,7 +113,7 @@ export function replyError(
   if (error.retryAfter !== null) own['retry-after'] = String(error.retryAfter)
   // OpenAI's and Anthropic's clients obey this header. Without it, they retry a 429.
   if (error.mayRetry !== null) own['x-should-retry'] = String(error.mayRetry)
-  replyJson(response, error.status, errorBody(error, requestId), { ...own, ...headers })
+  replyJson(response, error.status, safeJson(errorBody(error, requestId)), { ...own, ...headers })
 }
 
 /** Provider headers that every client receives; a dialect adds more headers. */
@@ -144,7 +145,7 @@ export function routeHeaders(
     const value = String(provider[name])
     if (size + name.length + value.length > MAX_RELAYED) continue
     size += name.length + value.length
-    headers[name] = mask(value)
+    headers[name] = visible(mask(value))
   }
   headers['x-gateway-request-id'] = call.id
   headers['x-gateway-provider'] = encodeHeader(target.provider)
@@ -162,6 +163,13 @@ export function withLosses(headers: OutgoingHttpHeaders, losses: readonly string
   if (losses.length > 0) headers['x-gateway-lossy'] = losses.join(', ')
   return headers
 }
+
+/** Percent-encodes each byte of a header that is not visible ASCII or a space. Node reads a byte as one character. */
+const visible = (value: string): string =>
+  value.replace(
+    /[^\x20-\x7e]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  )
 
 /** Keeps printable ASCII except `%`. All other characters become percent-encoded UTF-8. */
 export const encodeHeader = (value: string): string =>

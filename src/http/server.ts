@@ -14,6 +14,7 @@ import { idOf } from '../core/call.ts'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
 import { JsonText } from '../json/json-text.ts'
 import { on, REPORTED, stray } from '../shared/boundary.ts'
+import { safeJson } from '../terminal/clean.ts'
 import { asksForWebSocket } from '../websocket/handshake.ts'
 import type { Authenticate } from './auth.ts'
 import { answerBrokenRequest } from './broken-request.ts'
@@ -238,7 +239,7 @@ function mountReads<Read, Live>(
           const said = await answer(parsed, admitted, readContext)
           if (mediaType) replyJson(response, 200, said as string, { 'content-type': mediaType })
           else {
-            const json = said instanceof JsonText ? said.text : JSON.stringify(said)
+            const json = safeJson(said instanceof JsonText ? said.text : JSON.stringify(said))
             if (hasEtag) replyTagged(admitted.request, response, json)
             else replyJson(response, 200, json)
           }

@@ -3,6 +3,7 @@
 import { roundUsd } from '../core/money.ts'
 import { CALL_FIELDS, type CallRecord, type Field, type RecordTokens } from '../core/record.ts'
 import { storable } from '../store/storable.ts'
+import { safeJson } from '../terminal/clean.ts'
 import type { CallEnd, Observer, WatchedCall } from './watch.ts'
 
 /** A change of a call, with its current record. */
@@ -24,7 +25,7 @@ export function createFeed(): Feed {
     let event: CallEvent | null = null
     for (const listener of listeners.values()) {
       if (listener.keyName !== undefined && listener.keyName !== keyName) continue
-      event ??= { id, json: JSON.stringify(feedRecord(watched, end)) }
+      event ??= { id, json: safeJson(JSON.stringify(feedRecord(watched, end))) }
       listener.hear(event)
     }
   }
