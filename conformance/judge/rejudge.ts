@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { z } from 'zod'
-import { readBounded } from '../../src/shared/bounded-file.ts'
+import { readInside } from '../../src/shared/bounded-file.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
 import { type Evidence, evidenceSchema } from '../evidence/evidence.ts'
 import { readRequirements } from '../requirements/requirements.ts'
@@ -24,7 +24,7 @@ export interface KeptRun {
 
 /** Judges the files that `conform` wrote into a directory. Throws EvidenceError. */
 export function rejudge(directory: string): KeptRun {
-  const run = read(join(directory, 'run.json'), runSchema)
+  const run = read(directory, 'run.json', MAX_FILE_BYTES, runSchema).value
   const evidence = new Map<string, Evidence>()
   for (const each of isSubmission(directory) ? readPacked(directory) : evidenceIn(directory)) {
     // Evidence from an earlier run in the same directory proves nothing about this run.
@@ -36,18 +36,38 @@ export function rejudge(directory: string): KeptRun {
 function evidenceIn(directory: string): Evidence[] {
   const folder = join(directory, 'evidence')
   if (!existsSync(folder)) throw new EvidenceError(`${directory}: the run left no evidence there`)
+  let left = MAX_RUN_BYTES
   return readdirSync(folder)
     .sort()
-    .map((file) => read(join(folder, file), evidenceSchema))
+    .map((file) => {
+      const { value, bytes } = read(
+        directory,
+        join('evidence', file),
+        Math.min(MAX_FILE_BYTES, left),
+        evidenceSchema,
+      )
+      left -= bytes
+      return value
+    })
 }
 
-/** Maximum bytes of a stored file. */
-const MAX_BYTES = 2 ** 28
+/** Maximum bytes of a stored file, and of the evidence of a run. The parsed evidence takes several times as much. */
+const MAX_FILE_BYTES = 64 * 2 ** 20
+const MAX_RUN_BYTES = 160 * 2 ** 20
 
-function read<Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> {
+function read<Schema extends z.ZodType>(
+  directory: string,
+  name: string,
+  most: number,
+  schema: Schema,
+): { readonly value: z.output<Schema>; readonly bytes: number } {
+  const file = join(directory, name)
   let json: unknown
+  let bytes: number
   try {
-    json = parseStored(readBounded(file, MAX_BYTES).toString('utf8'))
+    const content = readInside(directory, name, most)
+    bytes = content.length
+    json = parseStored(content.toString('utf8'))
   } catch (cause) {
     throw new EvidenceError(
       `${file}: ${fileReason(cause)}; name a directory that \`waybill conform --report\` wrote`,
@@ -55,7 +75,7 @@ function read<Schema extends z.ZodType>(file: string, schema: Schema): z.output<
     )
   }
   const parsed = schema.safeParse(json)
-  if (parsed.success) return parsed.data
+  if (parsed.success) return { value: parsed.data, bytes }
   const { path, message } = parsed.error.issues[0]!
   throw new EvidenceError(`${file}: ${path.join('.')}: ${message}`)
 }

@@ -1,7 +1,17 @@
 // Judges every submission in this repository again from its evidence, and tests which submissions are
 // refused.
 import assert from 'node:assert/strict'
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -146,4 +156,52 @@ test('evidence whose ledger has markup instead of numbers and known words is ref
     })
     assert.throws(() => rejudge(folder), /evidence\.jsonl\.gz: line \d+: /)
   }
+})
+
+test('judging follows no link in a submission, and its errors quote no content of a file', (t) => {
+  const SECRET = 'TOPSECRETVALUE'
+  const outside = join(mkdtempSync(join(tmpdir(), 'waybill-outside-')), 'secret')
+  t.after(() => rmSync(join(outside, '..'), { recursive: true, force: true }))
+  mkdirSync(outside)
+  const read = (folder: string) => problemsOf(folder, rejudge(folder).results, today)
+  const secret = join(outside, 'run.json')
+  writeFileSync(secret, SECRET)
+  for (const file of ['run.json', 'results.json', SUBMISSION, EVIDENCE]) {
+    const linked = changed(t, (copy) => {
+      rmSync(join(copy, file))
+      symlinkSync(secret, join(copy, file))
+    })
+    assert.throws(() => read(linked), new RegExp(`${file}: is a link`))
+    const own = changed(t, (copy) =>
+      writeFileSync(join(copy, file), file === EVIDENCE ? gzipSync(SECRET) : SECRET),
+    )
+    assert.throws(
+      () => read(own),
+      ({ name, message }: Error) => /^(Evidence|Submission)Error$/.test(name) && !message.includes(SECRET),
+    )
+  }
+  // A report that is no submission: its evidence is a folder.
+  for (const link of [true, false]) {
+    const report = changed(t, (copy) => {
+      rmSync(join(copy, EVIDENCE))
+      rmSync(join(copy, SUBMISSION))
+      if (link) symlinkSync(outside, join(copy, 'evidence'))
+      else {
+        mkdirSync(join(copy, 'evidence'))
+        symlinkSync(secret, join(copy, 'evidence', 'run.json'))
+      }
+    })
+    assert.throws(() => rejudge(report), /evidence.run\.json: is a link, or below one/)
+  }
+})
+
+test('evidence with a file larger than 64 MiB is refused', (t) => {
+  const report = changed(t, (copy) => {
+    rmSync(join(copy, EVIDENCE))
+    rmSync(join(copy, SUBMISSION))
+    mkdirSync(join(copy, 'evidence'))
+    writeFileSync(join(copy, 'evidence', 'A.json'), '')
+    truncateSync(join(copy, 'evidence', 'A.json'), 2 ** 27)
+  })
+  assert.throws(() => rejudge(report), /A\.json: is too large: at most 64 MiB are read/)
 })

@@ -1,12 +1,12 @@
 // Published run of a project: a folder with the run's output, its evidence in one compressed file, and a
 // small file about the project. The recipient judges the evidence again and trusts only this result. An
 // invented transcript cannot be distinguished from a real one.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { readBounded } from '../../src/shared/bounded-file.ts'
+import { readInside } from '../../src/shared/bounded-file.ts'
 import { escaped } from '../../src/terminal/clean.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
 import { type Evidence, evidenceSchema } from '../evidence/evidence.ts'
@@ -19,6 +19,8 @@ export const EVIDENCE = 'evidence.jsonl.gz'
 /** Maximum bytes of the evidence, compressed and not. */
 const MAX_EVIDENCE_BYTES = 4 * 2 ** 20
 const MAX_UNPACKED_BYTES = 160 * 2 ** 20
+const RESULTS = 'results.json'
+const MAX_RESULTS_BYTES = 2 ** 22
 
 const schema = z.strictObject({
   project: z.string().min(1).describe('Name of the project for readers.'),
@@ -59,7 +61,7 @@ export function readAbout(directory: string): About {
   const file = join(directory, SUBMISSION)
   let raw: unknown
   try {
-    raw = parse(readBounded(file, 2 ** 16).toString('utf8'))
+    raw = parse(readInside(directory, SUBMISSION, 2 ** 16).toString('utf8'))
   } catch (cause) {
     throw new SubmissionError(`${file}: ${fileReason(cause)}`, { cause })
   }
@@ -73,26 +75,62 @@ export function readAbout(directory: string): About {
 /** Reads the evidence of a submission. Throws SubmissionError. */
 export function readPacked(directory: string): Evidence[] {
   const file = join(directory, EVIDENCE)
-  let lines: string[]
+  let content: Buffer
   try {
-    const bytes = readBounded(file, MAX_EVIDENCE_BYTES)
-    lines = gunzipSync(bytes, { maxOutputLength: MAX_UNPACKED_BYTES }).toString('utf8').trim().split('\n')
+    const packed = readInside(directory, EVIDENCE, MAX_EVIDENCE_BYTES)
+    content = gunzipSync(packed, { maxOutputLength: MAX_UNPACKED_BYTES })
   } catch (cause) {
     throw new SubmissionError(`${file}: ${fileReason(cause)}`, { cause })
   }
-  return lines.map((line, index) => {
-    const { data, error } = evidenceSchema.safeParse(parseStored(line))
-    if (data) return data
-    throw new SubmissionError(`${file}: line ${index + 1}: ${error.issues[0]!.message}`)
-  })
+  const evidence: Evidence[] = []
+  // One line at a time, because the whole text would take as much memory again.
+  for (let at = 0; at < content.length; ) {
+    const end = content.indexOf('\n', at)
+    const next = end < 0 ? content.length : end
+    evidence.push(readLine(content.toString('utf8', at, next), `${file}: line ${evidence.length + 1}`))
+    at = next + 1
+  }
+  return evidence
+}
+
+function readLine(line: string, place: string): Evidence {
+  let json: unknown
+  try {
+    json = parseStored(line)
+  } catch (cause) {
+    throw new SubmissionError(`${place}: ${fileReason(cause)}`, { cause })
+  }
+  const { data, error } = evidenceSchema.safeParse(json)
+  if (data) return data
+  throw new SubmissionError(`${place}: ${error.issues[0]!.message}`)
+}
+
+/** Verdicts as a submission claims them. */
+const claims = z.object({
+  conclusion: z.string(),
+  verdicts: z.array(z.object({ id: z.string(), outcome: z.string() })),
+})
+
+function readClaims(directory: string): z.output<typeof claims> {
+  const file = join(directory, RESULTS)
+  let json: unknown
+  try {
+    json = parseStored(readInside(directory, RESULTS, MAX_RESULTS_BYTES).toString('utf8'))
+  } catch (cause) {
+    throw new SubmissionError(`${file}: ${fileReason(cause)}`, { cause })
+  }
+  const { data, error } = claims.safeParse(json)
+  if (data) return data
+  const { path, message } = error.issues[0]!
+  throw new SubmissionError(`${file}: ${path.join('.')}: ${message}`)
 }
 
 /** Returns the reasons to refuse a submission, given the result of its evidence; empty if it is accepted. */
 export function problemsOf(directory: string, judged: Results, today: string): string[] {
   const about = readAbout(directory)
-  const claimed = JSON.parse(readFileSync(join(directory, 'results.json'), 'utf8')) as Results
+  const claimed = readClaims(directory)
   const set = basename(dirname(directory))
-  const verdicts = new Map(claimed.verdicts.map(({ id, outcome }) => [id, outcome]))
+  const verdicts = new Map<string, string>(claimed.verdicts.map(({ id, outcome }) => [id, outcome]))
   // A check that was added later was not part of the run, even if the run contains its evidence.
   const isNewer = ({ id, scored }: Verdict) => !verdicts.has(id) && !scored
   const changed = judged.verdicts.filter(

@@ -3,7 +3,7 @@
 import { type Dirent, readdirSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { z } from 'zod'
-import { readBounded } from '../../src/shared/bounded-file.ts'
+import { readInside } from '../../src/shared/bounded-file.ts'
 import { packageFile } from '../../src/shared/package-root.ts'
 import { saidSchema } from '../matching/digest.ts'
 import { predicateSchema } from '../matching/predicate.ts'
@@ -183,7 +183,7 @@ function filesBelow(dir: string): Dirent[] {
 function readOne(dir: string, file: string): Recording | string[] {
   let json: unknown
   try {
-    json = JSON.parse(readBounded(join(dir, file), MAX_FILE_BYTES).toString('utf8'))
+    json = JSON.parse(readInside(dir, file, MAX_FILE_BYTES).toString('utf8'))
   } catch (error) {
     return [`is not JSON: ${(error as Error).message}; repair or delete it`]
   }
@@ -197,7 +197,7 @@ function readOne(dir: string, file: string): Recording | string[] {
   const name = file.slice(0, -'.json'.length)
   let bytes: Uint8Array
   try {
-    bytes = readBounded(join(dir, bodyFile(name, head.data)), MAX_FILE_BYTES)
+    bytes = readInside(dir, bodyFile(name, head.data), MAX_FILE_BYTES)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined)
       return [`response.body: ${bodyFile(name, head.data)} ${(error as Error).message}`]

@@ -1,7 +1,6 @@
 // Verifies that recordings are valid, and that recordings of live exchanges contain nothing private (REC-01,
 // REC-04). Knows files and the rules of redaction. Does not repair recordings.
-import { join } from 'node:path'
-import { readBounded } from '../../src/shared/bounded-file.ts'
+import { readInside } from '../../src/shared/bounded-file.ts'
 import { idOf } from '../matching/digest.ts'
 import { redactAnswer } from '../redaction/exchange.ts'
 import { findCredential } from '../redaction/leaks.ts'
@@ -26,7 +25,7 @@ export function verifyRecordings(dir: string = ownRecordings): string[] {
     if (!owned.has(file) && file !== 'README.md')
       problems.push(`${file}: no recording names this file as its body; delete it or write its head`)
     try {
-      const at = findCredential(readBounded(join(dir, file), MAX_FILE_BYTES).toString('latin1'))
+      const at = findCredential(readInside(dir, file, MAX_FILE_BYTES).toString('latin1'))
       if (at !== null)
         problems.push(`${file}: contains what looks like a credential at byte ${at}; redact it`)
     } catch (error) {
@@ -69,7 +68,7 @@ function wrongWith(dir: string, recording: Recording): string[] {
       : []
   }
   const { name, bytes: _, ...head } = recording
-  const whole = holdsOnly(readBounded(join(dir, `${name}.json`), MAX_FILE_BYTES).toString('utf8'), head)
+  const whole = holdsOnly(readInside(dir, `${name}.json`, MAX_FILE_BYTES).toString('utf8'), head)
   const left = unredacted(recording)
   return [
     ...wrongInHead(recording),
