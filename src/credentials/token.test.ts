@@ -187,6 +187,21 @@ test('a hundred calls cause only one request to a slow metadata server, and the 
   assert.ok(!text.includes(tokens.issued[0]!))
 })
 
+test('a token longer than 16 KiB is refused before it is searched for, and no request is sent', async (t) => {
+  const { send, tokens, provider } = await onGoogle(t)
+  const body = (length: number) => ({
+    access_token: 't'.repeat(length),
+    expires_in: 3_599,
+    token_type: 'Bearer',
+  })
+  tokens.fails = { status: 200, body: body(16_385) }
+  const { status, json, text } = await send('claude/c')
+  assert.equal(status, 502)
+  assert.match(json.error.message, /no token of Google/)
+  assert.ok(!text.includes('tttttttt'))
+  assert.equal(provider.ledger.length, 0)
+})
+
 test('Azure with a managed identity: the token has the provider’s scope, and refusals are explained', async (t) => {
   const tokens = await startTokenEndpoint(t)
   setEnvironment(t, {
