@@ -140,7 +140,8 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     todo: 'The process log and `/readyz` say why: usually a full disk, a read-only directory or a missing file. `waybill doctor` checks the same things.',
   },
   overloaded: {
-    happened: 'There are too many open calls, simultaneous reads or exports, or bytes of request bodies.',
+    happened:
+      'There are too many open calls, simultaneous reads or exports, or the memory that callers may use is full.',
     todo: 'Try again after `Retry-After`. `server.max_calls` and `server.memory` set the limits.',
   },
   no_target_available: {

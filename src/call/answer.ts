@@ -23,6 +23,7 @@ import { type Failure, MAX_ERROR_BYTES, type Streaming, type Whole } from '../pr
 import { lossesOf, type Provider, type SendResult } from '../providers/send.ts'
 import { detached, type REPORTED } from '../shared/boundary.ts'
 import type { Mask } from '../shared/redact.ts'
+import { LARGE_BYTES } from '../shared/turns.ts'
 import type { AnswerKeeping } from './answer-keeping.ts'
 import type { CallContext } from './context.ts'
 import { renameAnswer, renameEvent } from './rename-model.ts'
@@ -44,6 +45,8 @@ export interface Answering {
   runsOn(result: AnswerResult, responseId: string): Promise<void>
   /** Returns milliseconds since the call arrived. */
   elapsed(): number
+  /** Called when a whole answer is written, so that only its unread bytes still take memory. */
+  written(): void
   /** Called when the client has received its answer or has disconnected. */
   answered(result: AnswerResult): void
   /**
@@ -192,6 +195,7 @@ function sendWhole(bytes: Buffer, answer: Whole, result: SendResult, answering: 
   const own = headersOf(headers, result, answering)
   if (tokens?.served?.model) own['x-gateway-response-model'] = encodeHeader(context.mask(tokens.served.model))
   replyRelayed(response, status, bytes, own)
+  if (bytes.length > LARGE_BYTES) answering.written()
   if (!call.stream && status === 200 && finished && !unusual)
     saveToCache([{ bytes, usageOnly: false }], headers, parsed!, result, answering)
   const attempt: AttemptEnd = { outcome: 'answered', status, errorCode: null, tokens }

@@ -9,6 +9,7 @@ import { errorCode, member } from '../dialects/json.ts'
 import { type Provider, retryAfterMs } from '../providers/send.ts'
 import { request as askOne } from '../providers/undici.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
+import { ANSWER_WEIGHT } from '../shared/memory.ts'
 
 export interface Asking {
   readonly method: string
@@ -16,6 +17,8 @@ export interface Asking {
   readonly signal: AbortSignal
   /** Maximum bytes of the answer. */
   readonly limit: number
+  /** Takes memory for bytes of the answer. Throws if there is none. */
+  readonly take?: (bytes: number) => void
 }
 
 /**
@@ -24,7 +27,7 @@ export interface Asking {
  */
 export async function ask(
   { credentials, dispatcher, origin }: Provider,
-  { method, caller, signal, limit }: Asking,
+  { method, caller, signal, limit, take = () => {} }: Asking,
   request: (key: string | null) => ProviderRequest,
 ): Promise<{ status: number; text: string }> {
   const tried = new Set<string>()
@@ -41,7 +44,7 @@ export async function ask(
         ...(body !== '' && { body }),
         signal,
       })
-      text = await textOf(got.body, limit)
+      text = await textOf(got.body, limit, take)
       answer = answerOf(got.statusCode, got.headers, text)
     } catch (error) {
       credential.settled?.(null)
@@ -51,9 +54,14 @@ export async function ask(
   }
 }
 
-async function textOf(body: AsyncIterable<Buffer>, limit: number): Promise<string> {
+async function textOf(
+  body: AsyncIterable<Buffer>,
+  limit: number,
+  take: (bytes: number) => void,
+): Promise<string> {
   const chunks = new BytePieces()
   for await (const chunk of body) {
+    take(ANSWER_WEIGHT * chunk.length)
     chunks.add(chunk)
     if (chunks.length > limit) throw new Error('too large')
   }
@@ -86,7 +94,7 @@ const MAX_ANSWER_BYTES = 32 * 2 ** 20
 /** Returns the provider's response. Rejects with the gateway's error, also if the response is not JSON or `signal` aborts. */
 export async function askForKept(
   provider: Provider,
-  asking: Omit<Asking, 'limit'>,
+  asking: Omit<Asking, 'limit'> & Required<Pick<Asking, 'take'>>,
   request: (key: string | null) => ProviderRequest,
 ): Promise<{ status: number; text: string }> {
   try {
@@ -96,6 +104,7 @@ export async function askForKept(
     if (status === 401 || status === 403) throw new Error(`status ${status}`)
     return { status, text }
   } catch (error) {
+    if (error instanceof GatewayError) throw error
     if (error instanceof CredentialError)
       throw new GatewayError(error.waitMs === null ? 'upstream_refused' : 'rate_limited', error.message)
     const { signal } = asking

@@ -4,7 +4,9 @@
 // dialect.
 import type { AttemptEnd, CallState, ParsedEvent } from '../core/call.ts'
 import { timeOfId } from '../core/call.ts'
+import { noMemory } from '../http/call-slots.ts'
 import { after, detached, stray } from '../shared/boundary.ts'
+import { MEMORY } from '../shared/memory.ts'
 import type { Store } from '../store/store.ts'
 import { askForKept } from './ask-for-kept.ts'
 import type { BackgroundRun, BackgroundRunner } from './background-run.ts'
@@ -100,13 +102,21 @@ export class BackgroundRuns implements BackgroundRunner {
   async #answerOf(run: Asked): Promise<ParsedEvent> {
     const { provider, upstream, keptAnswer } = this.#upstreamOf(run)
     const { basePath, factsOf } = provider
-    const { status, text } = await askForKept(
-      provider,
-      { method: 'GET', caller: null, signal: AbortSignal.timeout(ANSWER_MS) },
-      (key) => keptAnswer(run.responseId, '', { basePath, key, factsOf }),
-    )
-    if (status !== 200) throw new Error(`status ${status}`)
-    return upstream.readAnswer(text)
+    const share = MEMORY.open(null, 'demand')
+    const take = (bytes: number) => {
+      if (!share.take(bytes)) throw noMemory()
+    }
+    try {
+      const { status, text } = await askForKept(
+        provider,
+        { method: 'GET', caller: null, signal: AbortSignal.timeout(ANSWER_MS), take },
+        (key) => keptAnswer(run.responseId, '', { basePath, key, factsOf }),
+      )
+      if (status !== 200) throw new Error(`status ${status}`)
+      return upstream.readAnswer(text)
+    } finally {
+      share.release()
+    }
   }
 
   #end(run: Asked, { state, outcome, errorCode }: End, parsed: ParsedEvent | null): void {

@@ -74,7 +74,10 @@ async function answerKept(
   const limit = AbortSignal.timeout(context.config.resilience.stream_first_event)
   const said = await askForKept(
     provider,
-    { method: about.method, caller: ofCaller, signal: AbortSignal.any([left.signal, limit]) },
+    {
+      ...{ method: about.method, caller: ofCaller, signal: AbortSignal.any([left.signal, limit]) },
+      take: (bytes) => admitted.slot.take(bytes),
+    },
     (key) => keptAnswer(rest, query, { basePath: provider.basePath, key }),
   ).finally(() => response.off('close', leave))
   const isCancelled = rest.endsWith('/cancel')

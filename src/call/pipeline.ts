@@ -235,6 +235,10 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     answerClient(result, this)
   }
 
+  written(): void {
+    this.#exchange?.release()
+  }
+
   /** Step 7: closes the record. */
   answered(result: AnswerResult): void {
     try {
@@ -247,6 +251,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   #close(result: AnswerResult): void {
     if (this.#state === 'closed') return
     this.#tracker?.over()
+    this.written()
     const { store, mask, background } = this.context
     const { id } = this.call
     const closing = this.#closingOf(result)
@@ -464,6 +469,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
 
   sending(target: Target, exchange: UpstreamExchange): boolean {
     this.#tracker?.attempt(target, this.elapsed())
+    this.written()
     this.#exchange = exchange
     return !this.#isGone
   }

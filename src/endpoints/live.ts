@@ -7,6 +7,7 @@ import type { OtherEndpoint } from '../http/endpoint.ts'
 import { NOSNIFF } from '../http/reply.ts'
 import { countUnread, disconnectAfter } from '../http/unread.ts'
 import { after, every, on } from '../shared/boundary.ts'
+import { MEMORY, type MemoryShare } from '../shared/memory.ts'
 import type { ReadContext } from './context.ts'
 import { noQuery, ownKey } from './query.ts'
 
@@ -50,9 +51,20 @@ export const live = {
     response.write(': the calls, as they happen\n\n')
     let waiting: string[] = []
     let size = 0
+    let share: MemoryShare | null = null
     let lost = false
     let timer: NodeJS.Timeout | null = null
     const cut = () => response.destroy()
+    const drop = () => {
+      share?.release()
+      share = null
+      waiting = []
+      size = 0
+    }
+    const forget = () => {
+      lost = true
+      drop()
+    }
     const flush = () => {
       const isSlow = response.writableLength > MAX_WAITING_BYTES
       if (isSlow) lost = true
@@ -61,8 +73,7 @@ export const live = {
         lost = false
       }
       countUnread(response, caller.name)
-      waiting = []
-      size = 0
+      drop()
       // Reports a loss even if no other call follows.
       timer = isSlow ? after(TOGETHER_MS, flush, cut) : null
     }
@@ -70,6 +81,8 @@ export const live = {
       size += json.length
       if (size > MAX_WAITING_BYTES) lost = true
       else waiting.push(`event: call\ndata: ${json}\n\n`)
+      share ??= MEMORY.open(caller.name, 'cache', forget)
+      share.set(Math.min(size, MAX_WAITING_BYTES))
       timer ??= after(TOGETHER_MS, flush, cut)
     })
     const check = () => {
@@ -87,6 +100,7 @@ export const live = {
       ignore()
       clearInterval(alive)
       if (timer) clearTimeout(timer)
+      drop()
       open.delete(response)
     }
     on(response, { close, drain: () => countUnread(response, caller.name) }, cut)

@@ -30,6 +30,7 @@ import { type Observer, type WatchedCall, watchWrites } from '../observe/watch.t
 import { createConnections } from '../providers/connections.ts'
 import { RoutingState } from '../routing/routing-state.ts'
 import { onStray } from '../shared/boundary.ts'
+import { MEMORY } from '../shared/memory.ts'
 import { packageFile } from '../shared/package-root.ts'
 import { createReservations } from '../store/reservations.ts'
 import { openStore } from '../store/sqlite/open-store.ts'
@@ -64,7 +65,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     ...{ writable: () => storeFailure() === null, openings: () => store.openings },
     ...{ droppedSpans: () => traces?.dropped, failingChores: upkeep.failing },
     fleet: () => fleet && { ...standingOf(fleet), fallbacks: fleet.rates.fallbacks },
-    readable: () => store.readFailure === null,
+    ...{ readable: () => store.readFailure === null, heldBytes: () => MEMORY.bytes },
     budgets: () => context().readContext.config.keys.flatMap(accounts.budgetsOf),
   })
   const [slots, readSlots, refusals] = [createCallSlots('calls'), createCallSlots('reads'), createRefusals()]

@@ -6,6 +6,7 @@ import { refuseRepeated } from '../json/decisive-members.ts'
 import { plainNames } from '../json/plain-names.ts'
 import { on, REPORTED } from '../shared/boundary.ts'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
+import { inTurn, LARGE_BYTES } from '../shared/turns.ts'
 import type { CallSlot } from './call-slots.ts'
 import { areTiny } from './pieces.ts'
 
@@ -38,22 +39,23 @@ export interface BodyTaker {
  */
 export function readJson(request: IncomingMessage, limit: number, slot: CallSlot, taker: BodyTaker): void {
   refuseByHeaders(request, limit)
-  collect(
-    request,
-    limit,
-    slot,
-    (bytes) => {
-      let body: JsonBody
-      try {
-        body = parse(bytes)
-      } catch (error) {
-        taker.refuse(error)
-        return
-      }
-      taker.body(body)
-    },
-    taker.refuse.bind(taker),
-  )
+  const refuse = taker.refuse.bind(taker)
+  const read = (bytes: Buffer) => {
+    let body: JsonBody
+    try {
+      if (request.socket.destroyed) throw new GatewayError('client_closed', 'The client disconnected.')
+      body = parse(bytes)
+    } catch (error) {
+      refuse(error)
+      return
+    }
+    taker.body(body)
+  }
+  const complete = (bytes: Buffer) => {
+    if (bytes.length < LARGE_BYTES) read(bytes)
+    else inTurn(slot.keyName, () => read(bytes), refuse)
+  }
+  collect(request, limit, slot, complete, refuse)
 }
 
 /** Throws if the headers alone show that the body is unusable. */

@@ -12,6 +12,8 @@ export interface SlotLimits {
 
 /** Slot of one open call. */
 export interface CallSlot {
+  /** Name of the key; null without keys. */
+  readonly keyName: string | null
   /**
    * Takes memory for more bytes of the body, before they are allocated. If there is none, now or later before `complete`,
    * calls `refuse`.
@@ -73,6 +75,10 @@ class Slot implements CallSlot {
     this.#onLeave = onLeave
   }
 
+  get keyName(): string | null {
+    return this.#share.keyName
+  }
+
   hold(bytes: number, refuse: (error: GatewayError) => void): void {
     this.#share.giveUp ??= () => refuse(noMemory())
     if (!this.#share.take(REQUEST_WEIGHT * bytes)) this.#share.drop()
@@ -95,7 +101,7 @@ class Slot implements CallSlot {
 }
 
 /** Returns the error for a demand that does not fit into the memory. */
-const noMemory = (): GatewayError => overloaded('the open calls fill the memory set aside for them')
+export const noMemory = (): GatewayError => overloaded('the open calls fill the memory set aside for them')
 
 const overloaded = (what: string): GatewayError =>
   new GatewayError('overloaded', `Too much at once: ${what}. Try again in ${RETRY_S} s.`, {

@@ -3,6 +3,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { every, on, once, stray } from '../shared/boundary.ts'
+import { MEMORY, type MemoryShare } from '../shared/memory.ts'
 
 /** Maximum requests that wait on one connection. Each uses memory before it is handled. */
 const MAX_WAITING_REQUESTS = 16
@@ -15,9 +16,16 @@ interface Turn {
   readonly response: ServerResponse
 }
 
+/** Memory of a waiting request, without its headers. */
+const REQUEST_BYTES = 4_096
+/** Memory of a header for each of its characters. */
+const HEADER_WEIGHT = 2
+
 interface Connection {
   current: Turn | null
   waiting: Turn[]
+  /** Memory of the waiting requests. Their keys are not known yet. */
+  share: MemoryShare | null
   /** True if the client has closed its sending side. A client that has left looks the same. */
   halfClosed: boolean
   /** True if the connection was cut; no more of it is read. */
@@ -37,7 +45,10 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
   Object.assign(server, { httpAllowHalfOpen: true })
 
   const connection = (socket: Duplex) => {
-    const connection: Connection = { current: null, waiting: [], halfClosed: false, isOver: false }
+    const connection: Connection = {
+      ...{ current: null, waiting: [], share: null },
+      ...{ halfClosed: false, isOver: false },
+    }
     connections.set(socket, connection)
     stopParser(socket, connection)
     const end = () => {
@@ -50,12 +61,12 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
     const connection = connections.get(request.socket)!
     const turn = { request, response }
     if (!connection.current) run(connection, turn)
-    else if (connection.waiting.length < MAX_WAITING_REQUESTS && !isChunked(request)) {
+    else if (mayWait(connection, request)) {
       connection.waiting.push(turn)
       request.socket.pause() // unread data costs nothing; reading a body resumes the socket
     } else {
       connection.isOver = true
-      connection.waiting = []
+      forget(connection)
       request.socket.destroy()
     }
   }
@@ -70,6 +81,7 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
     const close = () => {
       connection.current = null
       const next = connection.waiting.shift()
+      if (connection.share) giveBack(connection, next)
       if (!next || next.request.socket.destroyed) return
       next.request.socket.setTimeout(0) // the previous answer may have set a timeout
       run(connection, next)
@@ -78,6 +90,29 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
     handle(turn.request, turn.response)
     if (connection.halfClosed) stayWhileThere(turn)
   }
+}
+
+/** Returns true if another request may wait, and takes memory for it. */
+function mayWait(connection: Connection, request: IncomingMessage): boolean {
+  if (connection.waiting.length >= MAX_WAITING_REQUESTS || isChunked(request)) return false
+  connection.share ??= MEMORY.open(null, 'demand', () => request.socket.destroy())
+  return connection.share.take(bytesOf(request))
+}
+
+const bytesOf = ({ url = '', rawHeaders }: IncomingMessage): number =>
+  REQUEST_BYTES + HEADER_WEIGHT * rawHeaders.reduce((sum, { length }) => sum + length, url.length)
+
+/** Gives the memory of a request back that waits no more. */
+function giveBack(connection: Connection, turn: Turn | undefined): void {
+  if (connection.waiting.length === 0) forget(connection)
+  else if (turn) connection.share?.give(bytesOf(turn.request))
+}
+
+/** Drops the waiting requests and gives their memory back. */
+function forget(connection: Connection): void {
+  connection.waiting = []
+  connection.share?.release()
+  connection.share = null
 }
 
 /**

@@ -44,6 +44,8 @@ export interface Gauges {
   readonly openings: () => Readonly<Record<string, number>>
   /** Number of spans that were not sent; undefined without traces. */
   readonly droppedSpans: () => number | undefined
+  /** Bytes that are taken from the account of memory. */
+  readonly heldBytes: () => number
   /** State of this gateway in its fleet. Undefined outside a fleet, which has no fleet metrics. */
   readonly fleet: () => FleetFigures | undefined
 }
@@ -247,6 +249,11 @@ function gaugesOf(gauges: Gauges, open: () => number) {
       'What counts as spent of the budget of a key in the present period, US dollars; not for sessions.',
     ),
     budget('reserved', 'What is set aside for the open calls of a key with a budget, US dollars.'),
+    one(
+      'waybill_memory_held_bytes',
+      'Memory taken by requests, answers, messages and conversations, of which server.memory is the limit.',
+      gauges.heldBytes,
+    ),
     one('process_resident_memory_bytes', 'Resident memory of the process.', process.memoryUsage.rss),
   ]
 }

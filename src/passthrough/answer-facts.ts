@@ -53,6 +53,11 @@ export class AnswerReader {
     }
   }
 
+  /** Bytes that are kept. */
+  get held(): number {
+    return this.#kept.length
+  }
+
   facts(): AnswerFacts {
     if (this.#kept.length === 0) return NO_FACTS
     const bytes = this.#kept.joined()

@@ -76,6 +76,11 @@ export class ResultLines {
     this.#keep(piece.subarray(from))
   }
 
+  /** Bytes that are kept. */
+  get held(): number {
+    return Math.min(this.#bytes, MAX_LINE_BYTES)
+  }
+
   /** Returns the sums after the last line. */
   usage(): BatchUsage {
     this.#read()

@@ -30,6 +30,7 @@ import type { Cost } from '../pricing/cost.ts'
 import { MAX_ERROR_BYTES } from '../providers/attempt-result.ts'
 import { detached, once, REPORTED, stray } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
+import { ANSWER_WEIGHT } from '../shared/memory.ts'
 import { withoutKey } from '../shared/query-key.ts'
 import type { ObjectMaker } from '../store/reads.ts'
 import { type AnswerFacts, AnswerReader, NO_FACTS } from './answer-facts.ts'
@@ -66,6 +67,8 @@ const MAX_PAGES = 20
 /** Answers in JSON up to this length are read before they are sent, so that keys in them can be masked. */
 const MAX_SHORT_BYTES = 2 ** 16
 const JSON_TYPE = /^application\/(json|[\w.-]+\+json)\s*(;|$)/i
+/** Bytes that are kept of an answer without being counted, as of nearly all answers. */
+const UNCOUNTED_BYTES = 2 ** 14
 
 /** Cost of requests that no provider charges for. */
 const FREE: Cost = { usd: 0, missing: [], price: null }
@@ -110,6 +113,8 @@ export class PassthroughCall implements Receiver {
   #held: BytePieces | null = null
   /** Beginning of an answer in JSON that is masked if it is short; null for other answers. */
   #short: BytePieces | null = null
+  /** Memory taken for the answer. */
+  #taken = 0
   #awaitsReader = false
   /** Id after which the next page of a list begins. */
   #page: string | null = null
@@ -395,19 +400,20 @@ export class PassthroughCall implements Receiver {
   piece(bytes: Buffer): boolean {
     countPiece(bytes.length)
     if (this.#error) {
-      if (this.#error.length < MAX_ERROR_BYTES) this.#error.add(bytes)
+      const { length } = this.#error
+      if (length < MAX_ERROR_BYTES && this.#take(length + bytes.length)) this.#error.add(bytes)
       return true
     }
     if (this.#held) {
-      if (this.#held.length + bytes.length <= MAX_HELD_BYTES) this.#held.add(bytes)
-      else {
-        this.#refusal = new GatewayError('upstream_invalid', 'The answer of the provider is too large.')
-        this.#exchange?.abort()
-      }
+      const { length } = this.#held
+      if (length + bytes.length > MAX_HELD_BYTES)
+        this.#giveUp(new GatewayError('upstream_invalid', 'The answer of the provider is too large.'))
+      else if (this.#take(length + bytes.length)) this.#held.add(bytes)
       return true
     }
     this.#reader!.add(bytes)
     this.#lines?.add(bytes)
+    if (!this.#take(this.#reader!.held + (this.#lines?.held ?? 0))) return true
     if (!this.#short) return this.#relay(bytes)
     this.#short.add(bytes)
     if (this.#short.length <= MAX_SHORT_BYTES) return true
@@ -427,6 +433,25 @@ export class PassthroughCall implements Receiver {
     if (this.#response.write(bytes)) return true
     this.#resumeWhenRead()
     return false
+  }
+
+  /** Takes memory for what is kept of the answer. If there is none, ends the exchange and returns false. */
+  #take(bytes: number): boolean {
+    const more = ANSWER_WEIGHT * bytes - this.#taken
+    if (more < UNCOUNTED_BYTES) return true
+    try {
+      this.#admitted.slot.take(more)
+    } catch (error) {
+      this.#giveUp(asGatewayError(error))
+      return false
+    }
+    this.#taken += more
+    return true
+  }
+
+  #giveUp(error: GatewayError): void {
+    this.#refusal = error
+    this.#exchange?.abort()
   }
 
   /** Resumes the answer when the client has read it so far. More pieces may arrive after the pause. */

@@ -9,6 +9,7 @@ import type { UpstreamDialect } from '../dialects/dialect.ts'
 import { after, stray } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 import { ANSWER_WEIGHT, MEMORY, type MemoryShare } from '../shared/memory.ts'
+import { hasOtherKeys, inTurn, LARGE_BYTES } from '../shared/turns.ts'
 import {
   type AttemptResult,
   type Failure,
@@ -66,6 +67,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   /** The whole answer so far; nearly all answers are one chunk. */
   #chunks: Buffer | BytePieces | null = null
   #size = 0
+  /** Size from which more of a whole answer is read in turn, bytes. */
+  #turnAt = LARGE_BYTES
   #reader: EventReader | null = null
   /** Decompressor; set for a compressed answer. */
   #decoder: Dispatcher.DispatchHandler | null = null
@@ -123,8 +126,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   /** Counts the retained bytes if they are many. Ends the exchange if there is no memory for them. */
   #count(bytes: number): void {
     if (bytes <= UNCOUNTED_BYTES || this.#isOver) {
-      this.#share?.release()
-      this.#share = null
+      this.release()
       return
     }
     const letGo = () => {
@@ -135,6 +137,11 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     const more = ANSWER_WEIGHT * bytes - this.#share.bytes
     if (more < 0) this.#share.give(-more)
     else if (!this.#share.take(more)) this.#share.drop()
+  }
+
+  /** Counts bytes that are kept for this exchange elsewhere. */
+  counts(bytes: number): void {
+    this.#count(bytes + (this.#reader?.held ?? 0))
   }
 
   overSocket(): void {
@@ -184,11 +191,23 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
       if (this.#chunks === null) this.#chunks = chunk
       else this.#more(this.#chunks, chunk)
       this.#count(this.#size)
+      if (this.#size >= this.#turnAt) this.#readInTurn()
       return
     }
     const reader = this.#reader
     this.#deliver(reader.push(chunk))
     if (this.#reader) this.#count(reader.held) // otherwise the exchange has ended meanwhile
+  }
+
+  /** Reads the next part of a large answer when it is the turn of its key, if other keys have calls open. */
+  #readInTurn(): void {
+    this.#turnAt = this.#size + LARGE_BYTES
+    if (this.#isOver || !hasOtherKeys(this.#keyName)) return
+    const goOn = () => {
+      if (!this.#isOver && !this.#stopped) this.#controller?.resume()
+    }
+    this.#controller?.pause()
+    inTurn(this.#keyName, goOn, stray)
   }
 
   onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
@@ -199,18 +218,44 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   complete(): void {
     this.#trace.end('complete')
     this.#isOver = true
+    if (!this.#reader) {
+      this.#completeWhole()
+      return
+    }
     this.#count(0)
-    if (this.#reader) this.#deliver(this.#reader.rest())
+    this.#deliver(this.#reader.rest())
     if (this.#started) this.#finish('ended')
-    else if (this.#reader)
+    else
       this.#decide(
         failure('failed', 'upstream_invalid', 'the stream ended before its first event', this.#response),
       )
-    else this.#decide(judgeWhole(this.#response!, this.#body(), this.#dialect))
     this.#reader = null
   }
 
-  /** Returns the whole body. From now on, its receiver counts the bytes. */
+  /** Reads a whole answer, if it is large in the turn of its key. */
+  #completeWhole(): void {
+    clearTimeout(this.#timer)
+    if (this.#size < LARGE_BYTES) this.#judge()
+    else inTurn(this.#keyName, () => this.#judge(), stray)
+  }
+
+  #judge(): void {
+    if (this.#stopped) {
+      this.failed(this.#stopped)
+      return
+    }
+    const result = judgeWhole(this.#response!, this.#body(), this.#dialect)
+    if (result.kind === 'failure' || result.status >= 400) this.release()
+    this.#decide(result)
+  }
+
+  /** Gives back the memory of a whole answer, because it was written or dropped. */
+  release(): void {
+    this.#share?.release()
+    this.#share = null
+  }
+
+  /** Returns the whole body. */
   #body(): Buffer {
     // An error is not read beyond this length.
     const size = this.#response!.status < 400 ? this.#size : Math.min(this.#size, MAX_ERROR_BYTES + 1)
@@ -316,6 +361,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   #stop(reason: Error): void {
     if (this.#stopped || this.#ended) return
     this.#stopped = reason
+    if (this.#isOver) return // a whole answer waits for its turn; its connection may serve another request
     if (this.#controller) this.#controller.abort(reason)
     // Ends an exchange that waits in undici's queue, where it cannot be aborted. Answers now, and stops the
     // request when it leaves the queue.

@@ -4,10 +4,11 @@
 // record.
 import { hash } from 'node:crypto'
 import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { RawData, WebSocket } from 'ws'
 import { elementsOf, memberText, omitMembers, spliceMembers } from '../json/splice.ts'
-import { after, detached, on, stray } from '../shared/boundary.ts'
+import { after, detached, guarded, on, stray } from '../shared/boundary.ts'
 import { inputItems, OutputCollector } from '../websocket/continuation.ts'
 import { eventOf, isEnd, typeOf } from '../websocket/frames.ts'
 import { trustedWith } from './trusted-certificates.ts'
@@ -15,6 +16,8 @@ import { trustedWith } from './trusted-certificates.ts'
 /** A handler that is notified when its request uses a socket. */
 export interface SocketHandler extends Dispatcher.DispatchHandler {
   overSocket?(): void
+  /** Counts bytes that are kept for the request outside of the handler. */
+  counts?(bytes: number): void
 }
 
 export interface SocketDispatcherOptions {
@@ -119,7 +122,7 @@ export class SocketDispatcher {
       this.#options.http.dispatch(options, handler)
       return
     }
-    const connection: Connection = new Connection(ws.socket, job.name, ws.headers, {
+    const connection: Connection = new Connection(ws, job.name, {
       closed: () => this.#connections.delete(connection),
       again: (again) => this.#openFor(again),
       overHttp: ({ options, handler }) => this.#options.http.dispatch(options, handler),
@@ -138,7 +141,12 @@ export class SocketDispatcher {
   }
 }
 
-type Opened = { readonly socket: WebSocket; readonly headers: Record<string, string | string[] | undefined> }
+interface Opened {
+  readonly socket: WebSocket
+  /** Connection of the socket. */
+  readonly connection: Duplex
+  readonly headers: Record<string, string | string[] | undefined>
+}
 
 /** Opens a socket. If that fails, returns the status of the refusal, or 0 without one. */
 async function connect(
@@ -155,12 +163,14 @@ async function connect(
     maxPayload: MAX_MESSAGE_BYTES,
   })
   let headers: Opened['headers'] = {}
+  let connection: Duplex
   const listeners = {
     upgrade(response: IncomingMessage) {
       const { 'content-encoding': _, 'content-length': __, ...kept } = response.headers
       headers = kept // the omitted ones would describe the events
+      connection = response.socket
     },
-    open: () => resolve({ socket, headers }),
+    open: () => resolve({ socket, connection, headers }),
     'unexpected-response'(request: ClientRequest, response: IncomingMessage) {
       request.destroy()
       resolve(response.statusCode ?? 0)
@@ -181,6 +191,9 @@ async function connect(
   return promise.finally(() => clearTimeout(timer))
 }
 
+/** Maximum bytes of a message that belongs to no request. */
+const MAX_UNASKED_BYTES = 2 ** 16
+
 /** Maximum bytes of one event. */
 const MAX_MESSAGE_BYTES = 32 * 2 ** 20
 
@@ -200,25 +213,37 @@ class Connection {
   readonly #headers: Opened['headers']
   readonly #events: ConnectionEvents
   #running: Running | null = null
+  /** Bytes of a message that has not arrived completely. */
+  #partial = 0
   /** Conversation after the last response: its id, its number of items, and their digest. */
   #known: { readonly id: string; readonly count: number; readonly digest: string } | null = null
   #timer: NodeJS.Timeout | null = null
   #isClosed = false
 
-  constructor(ws: WebSocket, name: string, headers: Opened['headers'], events: ConnectionEvents) {
+  constructor({ socket: ws, connection, headers }: Opened, name: string, events: ConnectionEvents) {
     this.#ws = ws
     this.name = name
     this.#headers = headers
     this.#events = events
     const message = (data: RawData, isBinary: boolean) => {
+      this.#partial = 0
       if (isBinary) this.close()
       else this.#message(String(data))
     }
+    const fault = (error: unknown) => this.#fail(error as Error)
+    // Before the library reads the bytes, which it keeps until a message is complete.
+    const arrived = (bytes: Buffer) => this.#arrived(bytes.length)
+    connection.prependListener('data', guarded(arrived, fault))
     // After invalid frames, the library would wait for the provider to close the connection.
     const error = () => this.close()
-    on(ws, { message, error, close: (code: number) => this.#over(code) }, (error) =>
-      this.#fail(error as Error),
-    )
+    on(ws, { message, error, close: (code: number) => this.#over(code) }, fault)
+  }
+
+  /** Counts bytes of a message that is arriving, and the output that is kept. */
+  #arrived(bytes: number): void {
+    this.#partial += bytes
+    if (this.#running) this.#running.job.handler.counts?.(this.#partial + this.#running.output.bytes)
+    else if (this.#partial > MAX_UNASKED_BYTES) this.close()
   }
 
   /** Ends the connection and its request, which cannot be read or handled any further. */

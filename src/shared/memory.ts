@@ -76,6 +76,11 @@ export class MemoryAccount {
     return this.#bytes
   }
 
+  /** Returns true if another key holds something. */
+  hasOthers(keyName: string | null): boolean {
+    return this.#keys.size > (this.#keys.has(keyName) ? 1 : 0)
+  }
+
   /**
    * Opens an empty share of a key. `giveUp`: ends what holds the bytes. Null while that is not possible.
    */

@@ -267,7 +267,7 @@ export class ResponsesSocket {
     const request = this.#settings.post(body, headersIn(text))
     this.#running.set(lane, request)
     const answer: Answer = {
-      taken: taken + more,
+      ...{ taken: taken + more, begun: 0, event: 0 },
       ...{ lane, request, conversation, added: own.length, continued: before ? previous : null },
       ...{ isUnkept: memberText(own, 'store') === 'false', output: new OutputCollector(), hasEnded: false },
     }
@@ -299,8 +299,9 @@ export class ResponsesSocket {
     response.setEncoding('utf8')
     let whole = ''
     const data = (text: string) => {
-      if (read) read(text)
-      else if (this.#hold(answer, text.length)) whole += text
+      if (!read) {
+        if (this.#hold(answer, text.length)) whole += text
+      } else if (this.#begin(answer, text.length)) read(text)
       if (this.#isFull && this.#ws.readyState === this.#ws.OPEN) this.#pause(response)
     }
     const end = () => {
@@ -331,7 +332,21 @@ export class ResponsesSocket {
     return false
   }
 
+  /** Takes memory for a part of an event, once it is large. Returns false if there is none. */
+  #begin(answer: Answer, characters: number): boolean {
+    answer.begun += characters
+    if (answer.begun <= MAX_UNSENT_BYTES) return true
+    answer.event += TEXT_WEIGHT * characters
+    return this.#hold(answer, characters)
+  }
+
   #event(answer: Answer, json: string): void {
+    answer.begun = 0
+    if (answer.event > 0) {
+      this.#share.give(answer.event)
+      answer.taken -= answer.event
+      answer.event = 0
+    }
     if (answer.hasEnded) return
     if (objectIn(json) === null) {
       // Over HTTP its bytes would be passed on, but a message is always JSON.
@@ -441,6 +456,9 @@ const MAX_UNSENT_BYTES = 2 ** 14
 interface Answer {
   /** Memory taken for it. */
   taken: number
+  /** Characters of an incomplete event, and the memory taken for them. */
+  begun: number
+  event: number
   readonly lane: string | null
   readonly request: ClientRequest
   /** Conversation up to and including the request. */

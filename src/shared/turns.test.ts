@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MEMORY } from './memory.ts'
+import { inTurn, LARGE_BYTES, resultInTurn } from './turns.ts'
+
+/** Keeps the thread busy. */
+function work(ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}
+
+const fault = (error: unknown) => assert.fail(String(error))
+
+test('keys have their turns one after the other, each in its own turn of the event loop', async () => {
+  const order: string[] = []
+  let turn = 0
+  const counter = setInterval(() => turn++, 0)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  for (const name of ['ann 1', 'ann 2', 'ann 3', 'bob 1', 'bob 2', 'eve 1'])
+    inTurn(name.slice(0, 3), () => void (order.push(name) === 6 && resolve()), fault)
+  assert.deepEqual(order, ['ann 1'], 'the first does not wait')
+  await promise
+  clearInterval(counter)
+  assert.deepEqual(order, ['ann 1', 'ann 2', 'bob 1', 'eve 1', 'ann 3', 'bob 2'])
+})
+
+test('other keys with open calls have the thread for as long as the work took', async (t) => {
+  const bob = MEMORY.open('bob', 'demand')
+  t.after(() => bob.release())
+  await sleep(50)
+  const times: [begin: number, end: number][] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  for (let n = 0; n < 3; n++)
+    inTurn(
+      'ann',
+      () => {
+        const begin = performance.now()
+        work(20)
+        times.push([begin, performance.now()])
+        if (times.length === 3) resolve()
+      },
+      fault,
+    )
+  await promise
+  assert.ok(times[1]![0] - times[0]![1] >= 18)
+  assert.ok(times[2]![0] - times[1]![1] >= 18)
+})
+
+test('an exception goes to the owner of the work, and the next has its turn', async () => {
+  const faults: unknown[] = []
+  inTurn('ann', () => {}, fault)
+  inTurn(
+    'ann',
+    () => {
+      throw new Error('broken')
+    },
+    (error) => faults.push(error),
+  )
+  assert.equal(await resultInTurn('ann', LARGE_BYTES, () => 7), 7)
+  assert.match(String(faults), /broken/)
+  assert.equal(
+    resultInTurn('ann', LARGE_BYTES - 1, () => 8),
+    8,
+  )
+})

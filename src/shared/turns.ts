@@ -1,0 +1,57 @@
+// Turns of the keys for work that takes long on the main thread, such as reading a large request or answer. One piece
+// of such work is done in each turn of the event loop, of one key after the other. While other keys have calls open,
+// they have the thread for as long as the work took. Small work needs no turn.
+import { guarded, stray } from './boundary.ts'
+import { MEMORY } from './memory.ts'
+
+/** Bytes from which reading needs a turn. It takes about a millisecond. */
+export const LARGE_BYTES = 2 ** 18
+
+/** Time for which a key counts as present after it was seen, ms. */
+const PRESENT_MS = 1_000
+
+/** Work that waits, by key. The key whose turn is next is first. */
+const waiting = new Map<string | null, (() => void)[]>()
+let isPausing = false
+let othersUntil = 0
+
+/** Does work at once or when it is the turn of its key. An exception in the work goes to `fault`. */
+export function inTurn(keyName: string | null, work: () => void, fault: (error: unknown) => void): void {
+  const guardedWork = guarded(work, fault)
+  const mine = waiting.get(keyName)
+  if (mine) mine.push(guardedWork)
+  else waiting.set(keyName, [guardedWork])
+  if (!isPausing) next()
+}
+
+/** Returns the result of work with `bytes` bytes. Work with few needs no turn. */
+export function resultInTurn<Result>(
+  keyName: string | null,
+  bytes: number,
+  work: () => Result,
+): Promise<Result> | Result {
+  if (bytes < LARGE_BYTES) return work()
+  return new Promise((resolve, reject) => inTurn(keyName, () => resolve(work()), reject))
+}
+
+/** Returns true if another key has calls open, or had some in the last second. */
+export function hasOtherKeys(keyName: string | null): boolean {
+  const now = performance.now()
+  if (MEMORY.hasOtherKeys(keyName)) othersUntil = now + PRESENT_MS
+  return now < othersUntil
+}
+
+function next(): void {
+  isPausing = false
+  const [first] = waiting
+  if (!first) return
+  const [keyName, [work, ...later]] = first
+  waiting.delete(keyName)
+  if (later.length > 0) waiting.set(keyName, later)
+  isPausing = true
+  const begin = performance.now()
+  work!()
+  const end = performance.now()
+  if (hasOtherKeys(keyName)) setTimeout(guarded(next, stray), end - begin)
+  else setImmediate(guarded(next, stray))
+}
