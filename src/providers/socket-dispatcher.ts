@@ -263,7 +263,9 @@ class Connection {
     if (!this.#known) return false
     const { id, count, digest } = this.#known
     if (previous !== undefined) return previous === JSON.stringify(id)
-    return items.length > count && count > 0 && digestOf(items.slice(0, count)) === digest
+    return (
+      items.length > count && count > 0 && digestOf(items.slice(0, count).map(digestOf).join()) === digest
+    )
   }
 
   /**
@@ -284,8 +286,8 @@ class Connection {
     const running: Running = {
       job,
       isShort: known !== null,
-      output: new OutputCollector(),
-      controller: this.#controller(),
+      output: new OutputCollector(digestOf),
+      controller: this.#controller(() => running),
       hasBegun: false,
     }
     this.#running = running
@@ -354,8 +356,8 @@ class Connection {
     if (!isComplete || id === null) return
     // Items of a conversation that begins at the provider are unknown here.
     const isWhole = previousIn(job.body) === undefined
-    const all = isWhole ? [...inputItems(job.body), ...items] : []
-    this.#known = { id, count: all.length, digest: digestOf(all) }
+    const all = isWhole ? [...inputItems(job.body).map(digestOf), ...items] : []
+    this.#known = { id, count: all.length, digest: digestOf(all.join()) }
   }
 
   #free(): void {
@@ -430,7 +432,7 @@ function previousIn(body: string): string | undefined {
   return previous === 'null' ? undefined : previous
 }
 
-const digestOf = (items: readonly string[]): string => hash('sha256', items.join())
+const digestOf = (text: string): string => hash('sha256', text, 'base64')
 
 function pairs(headers: readonly string[]): [string, string][] {
   const found: [string, string][] = []

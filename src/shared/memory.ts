@@ -77,7 +77,7 @@ export class MemoryAccount {
   }
 
   /** Returns true if another key holds something. */
-  hasOthers(keyName: string | null): boolean {
+  hasOtherKeys(keyName: string | null): boolean {
     return this.#keys.size > (this.#keys.has(keyName) ? 1 : 0)
   }
 

@@ -210,8 +210,8 @@ async function startLarge(t: TestContext): Promise<number> {
 const keyOf = (name: string) =>
   `{ name: ${name}, role: admin, digest: "sha256:${createHash('sha256').update(`key-of-${name}`).digest('hex')}" }`
 
-/** Starts the gateway. `heap`: MB. `more`: YAML. */
-export async function startSmallHeap(t: TestContext, heap: number, more = '') {
+/** Starts the gateway. `heap`: MB. `more` and `providers`: YAML. */
+export async function startSmallHeap(t: TestContext, heap: number, more = '', providers = '') {
   const provider = await startLarge(t)
   const data = temporaryDirectory(t)
   const file = join(data, 'waybill.yaml')
@@ -225,6 +225,7 @@ providers:
   messages: { dialect: messages, base_url: "${base}/v1" }
   responses: { dialect: responses, base_url: "${base}/v1" }
   gemini: { dialect: gemini, base_url: "${base}/v1beta" }
+${providers}
 routes: { auto: { targets: [ { model: chat/m } ] } }
 keys: [ ${keyOf('ann')}, ${keyOf('bob')} ]
 ${more}`,

@@ -4,12 +4,33 @@
 import { isJsonObject, type JsonObject, objectIn } from '../json/object-in.ts'
 import { elementsOf, memberText, omitMembers, spliceMembers } from '../json/splice.ts'
 
-/** Conversation up to the end of a response. */
+/** Conversation up to the end of a response. Shares the part before its own items with the conversation that it continues. */
 export interface Conversation {
-  /** Response before `items`, if only its provider knows its items; null for none. */
+  /** Response before all items, if only its provider knows its items; null for none. */
   readonly base: string | null
-  /** Items as JSON strings. */
+  /** Conversation before `items`; null for none. */
+  readonly before: Conversation | null
+  /** Own items as JSON strings. */
   readonly items: readonly string[]
+  /** Characters of all items. */
+  readonly characters: number
+}
+
+function extended(base: string | null, before: Conversation | null, items: readonly string[]): Conversation {
+  const characters = items.reduce((sum, { length }) => sum + length, before?.characters ?? 0)
+  return { base, before, items, characters }
+}
+
+/** Returns the conversation with the items of an answer. */
+export const answered = (conversation: Conversation, items: readonly string[]): Conversation =>
+  extended(conversation.base, conversation, items)
+
+/** Returns all items of a conversation as the elements of a JSON list. */
+function allItems(conversation: Conversation): string {
+  const parts: string[] = []
+  for (let each: Conversation | null = conversation; each !== null; each = each.before)
+    if (each.items.length > 0) parts.push(each.items.join())
+  return parts.reverse().join()
 }
 
 /** Returns the items of a request's `input`; a string becomes a message of the user. */
@@ -23,22 +44,24 @@ export function inputItems(body: string): string[] {
 /** Returns the conversation up to and including a request that continues `before`, or nothing. */
 export function continued(request: string, before: Conversation | undefined): Conversation {
   const previous = JSON.parse(memberText(request, 'previous_response_id') ?? 'null') as string | null
-  return {
-    base: before ? before.base : previous,
-    items: [...(before?.items ?? []), ...inputItems(request)],
-  }
+  return extended(before ? before.base : previous, before ?? null, inputItems(request))
 }
 
 /**
  * Returns a request with a whole conversation instead of its own input. Its other members stay unchanged,
  * byte for byte.
  */
-export function writtenOut(request: string, { base, items }: Conversation): string {
-  const input = `[${items.join()}]`
+export function writtenOut(request: string, conversation: Conversation): string {
+  const { base } = conversation
+  const input = `[${allItems(conversation)}]`
   return base === null
-    ? spliceMembers(omitMembers(request, [['previous_response_id']]), { input })
+    ? withWholeInput(request, input)
     : spliceMembers(request, { previous_response_id: JSON.stringify(base), input })
 }
+
+/** Returns a request with another `input`, as JSON, which continues no response. */
+export const withWholeInput = (request: string, input: string): string =>
+  spliceMembers(omitMembers(request, [['previous_response_id']]), { input })
 
 /** Maximum number of items in an output. Real outputs have some hundred at most. */
 const MAX_ITEMS = 10_000
@@ -51,6 +74,7 @@ const READ = /^response\.(output_item\.done|created|completed|incomplete)$/
  * incomplete.
  */
 export class OutputCollector {
+  readonly #kept: (item: string) => string
   /** Items by their index. An index that the provider leaves out is no gap. */
   readonly #items = new Map<number, string>()
   #hasEnded = false
@@ -59,7 +83,13 @@ export class OutputCollector {
   id: string | null = null
   /** True if the last event says that the provider stores the response. */
   isKept = false
+  /** Characters that the items keep in memory: an item is part of the text of its event. */
   bytes = 0
+
+  /** `kept`: returns what is kept of an item; by default the item. */
+  constructor(kept = (item: string) => item) {
+    this.#kept = kept
+  }
 
   add(type: string, json: string): void {
     if (!READ.test(type)) return
@@ -75,8 +105,8 @@ export class OutputCollector {
       this.#isBroken = true
       return
     }
-    this.#items.set(at, text)
-    this.bytes += text.length
+    this.#items.set(at, this.#kept(text))
+    this.bytes += json.length
   }
 
   #read(response: unknown, isEnd: boolean): void {
@@ -95,7 +125,7 @@ export class OutputCollector {
     return this.#hasEnded && !this.#isBroken
   }
 
-  /** Items as JSON strings, in order. */
+  /** What is kept of the items, in order. */
   get items(): readonly string[] {
     return [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item)
   }

@@ -8,7 +8,7 @@ import { objectIn } from '../json/object-in.ts'
 import { memberText, omitMembers, spliceMembers } from '../json/splice.ts'
 import { after, every, guarded, ignoreErrors, on } from '../shared/boundary.ts'
 import { MEMORY, type MemoryShare } from '../shared/memory.ts'
-import { type Conversation, continued, OutputCollector, writtenOut } from './continuation.ts'
+import { answered, type Conversation, continued, OutputCollector, writtenOut } from './continuation.ts'
 import { errorMessage, eventReader, inLane, isEnd, typeOf } from './frames.ts'
 import { SocketState } from './socket-state.ts'
 
@@ -257,7 +257,7 @@ export class ResponsesSocket {
       return
     }
     const taken = TEXT_WEIGHT * text.length
-    const more = before ? TEXT_WEIGHT * conversation.items.reduce((sum, { length }) => sum + length, 0) : 0
+    const more = before ? TEXT_WEIGHT * conversation.characters : 0
     if (!this.#share.take(more)) {
       this.#share.give(taken)
       this.#refuseWithoutMemory(lane)
@@ -280,7 +280,7 @@ export class ResponsesSocket {
   #warmUp({ lane, text }: Create, own: string, conversation: Conversation): void {
     this.#share.give(TEXT_WEIGHT * text.length)
     const id = `resp_warm_${Date.now().toString(36)}_${++this.#warmUps}`
-    this.#state.keep(id, conversation, own.length)
+    this.#state.keep(id, conversation, own.length, conversation.items.length)
     const model = stringIn(own, 'model')
     const response = { id, object: 'response', model, output: [], store: false, error: null }
     const steps = ['created', 'in_progress', 'completed'] as const
@@ -370,7 +370,10 @@ export class ResponsesSocket {
     if (!isComplete || id === null) {
       if (continued !== null) this.#state.forget(continued)
     } else if (this.#settings.hasState && (isUnkept || !isKept))
-      this.#state.keep(id, { ...conversation, items: [...conversation.items, ...items] }, added + bytes)
+      this.#state.keep(
+        ...([id, answered(conversation, items)] as const),
+        ...([added + bytes, conversation.items.length + items.length] as const),
+      )
   }
 
   #fail(answer: Answer, message: string): void {

@@ -5,6 +5,10 @@ import type { Conversation } from './continuation.ts'
 
 /** Maximum responses of a socket that can be continued. */
 const MAX_RESPONSES = 16
+/** Memory of an item and of a response besides their text, bytes. */
+const [ITEM_BYTES, RESPONSE_BYTES] = [64, 512]
+/** Memory of each character. */
+const TEXT_WEIGHT = 2
 
 export class SocketState {
   readonly #responses = new Map<string, Conversation>()
@@ -20,13 +24,14 @@ export class SocketState {
   }
 
   /**
-   * Adds a response. `added`: number of characters that its conversation does not share with an earlier one
-   * on this socket.
+   * Adds a response. `characters` and `items`: what its conversation does not share with an earlier one on this
+   * socket.
    */
-  keep(id: string, conversation: Conversation, added: number): void {
+  keep(id: string, conversation: Conversation, characters: number, items: number): void {
     this.#responses.set(id, conversation)
     if (this.#responses.size > MAX_RESPONSES) this.#responses.delete(this.#responses.keys().next().value!)
     this.#share ??= MEMORY.open(this.#keyName, 'cache', () => this.clear())
+    const added = RESPONSE_BYTES + TEXT_WEIGHT * characters + ITEM_BYTES * items
     this.#share.set(this.#share.bytes + added)
   }
 

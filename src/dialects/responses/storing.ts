@@ -4,7 +4,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import { objectIn } from '../../json/object-in.ts'
 import { elementsOf, memberText, spliceMembers } from '../../json/splice.ts'
-import { inputItems, OutputCollector, writtenOut } from '../../websocket/continuation.ts'
+import { inputItems, OutputCollector, withWholeInput } from '../../websocket/continuation.ts'
 import { eventReader, typeOf } from '../../websocket/frames.ts'
 import type { AnswerCollector, AnswerStoring, AskedAbout, KeptAnswer } from '../dialect.ts'
 import { member } from '../json.ts'
@@ -17,7 +17,7 @@ export const storing: AnswerStoring = {
   inputItems,
   named: namedItems,
   writeOut: (text, before) =>
-    writtenOut(text, { base: null, items: [...before.flatMap(forAnyProvider), ...inputItems(text)] }),
+    withWholeInput(text, `[${[...before.flatMap(forAnyProvider), ...inputItems(text)].join()}]`),
   openCollector: () => new ResponseCollector(),
   runs: runAnswers,
   answerAbout({ method, rest, query }, kept) {
