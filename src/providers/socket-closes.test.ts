@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { message, response, streamOf } from '../dialects/responses/test-samples.ts'
 import { testGateway } from '../test/test-gateway.ts'
@@ -149,6 +150,34 @@ test('a connection that closed while idle is not used again', async (t) => {
   assert.equal((await records()).length, CODES.length)
 })
 
+test('a connection that its provider closes, but does not end, is not used again and soon ends its response', async (t) => {
+  const provider = await startProvider(t)
+  const { call } = await start(t, provider.base)
+  const goodbye = Buffer.from([0x88, 2, 0x03, 0xe8])
+  /** Sends a frame that closes the connection, and keeps the connection below it. */
+  const leaveOpen = (ws: WebSocket) => {
+    const { _socket: socket } = ws as unknown as { _socket: Socket }
+    const { destroy } = socket
+    t.after(() => destroy.call(socket))
+    Object.assign(socket, { end: () => socket, destroy: () => socket })
+    socket.write(goodbye)
+  }
+  provider.script = (ws) => {
+    sendAll(ws, answer())
+    leaveOpen(ws)
+  }
+  for (const _ of [1, 2, 3]) {
+    const begin = performance.now()
+    assert.equal((await call()).last.type, 'response.completed')
+    assert.ok(performance.now() - begin < 10_000)
+    await sleep(100) // the frame arrives after the answer
+  }
+  provider.script = leaveOpen
+  const begin = performance.now()
+  assert.equal((await call()).last.status, 502)
+  assert.ok(performance.now() - begin < 20_000)
+})
+
 test('a proxy that cuts each connection after a while costs one response, but never a second inference', async (t) => {
   const provider = await startProvider(t)
   const { port } = new URL(provider.base)
@@ -206,6 +235,9 @@ test('a message of a provider that cannot be read ends its own response, and not
       }),
     ],
     [refusal({ status: 429, headers: ['a'] })],
+    [refusal({ status: 429, headers: { x: { toString: 1 } } })],
+    [refusal({ status: { toString: 1, valueOf: 1 } })],
+    [refusal({ error: { code: { toString: 1 }, message: { toString: 1 } } })],
     [refusal({ status: '1e9', headers: 'x' })],
     [refusal({ status: 429.5, headers: { 'content-length': '7', 'transfer-encoding': 'chunked' } })],
     [text(created), cut(item), text(completed)],

@@ -161,6 +161,7 @@ async function connect(
     perMessageDeflate: false,
     followRedirects: false,
     maxPayload: MAX_MESSAGE_BYTES,
+    ...{ closeTimeout: CLOSE_MS }, // the types do not know it yet
   })
   let headers: Opened['headers'] = {}
   let connection: Duplex
@@ -194,6 +195,9 @@ async function connect(
 /** Maximum bytes of a message that belongs to no request. */
 const MAX_UNASKED_BYTES = 2 ** 16
 
+/** Maximum time for which a provider may keep a connection after it has said that it closes it, ms. */
+const CLOSE_MS = 1_000
+
 /** Maximum bytes of one event. */
 const MAX_MESSAGE_BYTES = 32 * 2 ** 20
 
@@ -215,6 +219,8 @@ class Connection {
   #running: Running | null = null
   /** Bytes of a message that has not arrived completely. */
   #partial = 0
+  /** Request that was sent last. It may be over. */
+  #latest: Running | null = null
   /** Conversation after the last response: its id, its number of items, and their digest. */
   #known: { readonly id: string; readonly count: number; readonly digest: string } | null = null
   #timer: NodeJS.Timeout | null = null
@@ -230,7 +236,7 @@ class Connection {
       if (isBinary) this.close()
       else this.#message(String(data))
     }
-    const fault = (error: unknown) => this.#fail(error as Error)
+    const fault = (error: unknown) => this.#fail(error as Error, this.#latest)
     // Before the library reads the bytes, which it keeps until a message is complete.
     const arrived = (bytes: Buffer) => this.#arrived(bytes.length)
     connection.prependListener('data', guarded(arrived, fault))
@@ -246,16 +252,18 @@ class Connection {
     else if (this.#partial > MAX_UNASKED_BYTES) this.close()
   }
 
-  /** Ends the connection and its request, which cannot be read or handled any further. */
-  #fail(error: Error): void {
-    const running = this.#running
-    this.#running = null
+  /** Ends the connection, and the request that cannot be read or handled any further. */
+  #fail(error: Error, running: Running | null): void {
+    if (this.#running === running) this.#running = null
     this.close()
-    running?.job.handler.onResponseError?.(running.controller, error)
+    if (!running || running.isOver) return
+    running.isOver = true
+    running.job.handler.onResponseError?.(running.controller, error)
   }
 
   get isFree(): boolean {
-    return !this.#isClosed && !this.#running && performance.now() - this.#openedAt < MAX_AGE_MS
+    const isOpen = !this.#isClosed && this.#ws.readyState === this.#ws.OPEN // not after the provider has said goodbye
+    return isOpen && !this.#running && performance.now() - this.#openedAt < MAX_AGE_MS
   }
 
   /** Returns true if the connection has the beginning of a conversation, or the continued response. */
@@ -289,8 +297,10 @@ class Connection {
       output: new OutputCollector(digestOf),
       controller: this.#controller(() => running),
       hasBegun: false,
+      isOver: false,
     }
     this.#running = running
+    this.#latest = running
     this.#known = null
     job.handler.onRequestStart?.(running.controller, null)
     if (this.#running !== running) return // aborted before the request was sent
@@ -327,28 +337,30 @@ class Connection {
     this.#ws.resume() // the end of this response may be delayed; the next response must not be
     this.#free()
     job.handler.onResponseEnd?.(controller, {})
+    running.isOver = true
   }
 
   /** Passes a refusal on as an answer with its status, unless the request can be sent again in full. */
   #refused(running: Running, json: string): void {
     const { job, controller, isShort } = running
-    const { error, status, status_code, headers } = errorIn(json)
+    const { error, status, status_code, headers } = errorIn(json) // before the connection is free, because it may throw
     const code = (error as { code?: unknown } | undefined)?.code
+    const shown = plainHeaders(headers)
     this.#free()
     const isOld = code === 'websocket_connection_limit_reached'
     if (isOld) this.close()
     if (!job.isAgain && (isOld || (isShort && code === 'previous_response_not_found'))) {
+      running.isOver = true
       this.#events.again({ ...job, isAgain: true })
       return
     }
-    const stated = Number(status ?? status_code)
-    const own = stated >= 400 && stated < 600 ? Math.trunc(stated) : 400
-    job.handler.onResponseStart?.(controller, own, {
-      ...plainHeaders(headers),
-      'content-type': 'application/json',
-    })
+    const stated = status ?? status_code
+    const number = typeof stated === 'number' || typeof stated === 'string' ? Number(stated) : 0
+    const own = number >= 400 && number < 600 ? Math.trunc(number) : 400
+    job.handler.onResponseStart?.(controller, own, { ...shown, 'content-type': 'application/json' })
     job.handler.onResponseData?.(controller, Buffer.from(JSON.stringify({ error })))
     job.handler.onResponseEnd?.(controller, {})
+    running.isOver = true
   }
 
   #remember({ job, output }: Running): void {
@@ -374,6 +386,7 @@ class Connection {
     const running = this.#running
     this.#running = null
     if (!running) return
+    running.isOver = true
     const { job, controller, hasBegun } = running
     // The request was too large for a message, so none of it was read.
     if (code === 1009 && !hasBegun) this.#events.overHttp(job)
@@ -383,9 +396,9 @@ class Connection {
     }
   }
 
-  #controller(): Controller {
+  #controller(running: () => Running): Controller {
     const abort = (reason: Error) => {
-      if (this.#running) this.#fail(reason) // only closing the connection stops the provider
+      if (!running().isOver) this.#fail(reason, running()) // only closing the connection stops the provider
     }
     return { abort, pause: () => this.#ws.pause(), resume: () => this.#ws.resume() } as Controller
   }
@@ -410,7 +423,9 @@ function errorIn(json: string): Readonly<Record<string, unknown>> {
 const plainHeaders = (headers: unknown): Record<string, string> =>
   Object.fromEntries(
     Object.entries(typeof headers === 'object' ? (headers ?? {}) : {}).flatMap(([name, value]) =>
-      /^[\w-]+$/.test(name) && /^[\t\x20-\x7e]{1,8192}$/.test(String(value))
+      (typeof value === 'string' || typeof value === 'number') &&
+      /^[\w-]+$/.test(name) &&
+      /^[\t\x20-\x7e]{1,8192}$/.test(String(value))
         ? [[name.toLowerCase(), String(value)]]
         : [],
     ),
@@ -424,6 +439,8 @@ interface Running {
   readonly output: OutputCollector
   readonly controller: Controller
   hasBegun: boolean
+  /** True once its handler has the end, or another connection has the request. */
+  isOver: boolean
 }
 
 /** Returns the JSON text of the response id that a request continues; undefined if there is none. */
