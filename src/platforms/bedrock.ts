@@ -1,7 +1,7 @@
 // Claude through Amazon Bedrock's InvokeModel. The path holds the model, the body holds betas, and streams
 // have AWS's event stream format. Format: Amazon Bedrock API reference, "InvokeModelWithResponseStream",
 // "CountTokens".
-import { isObject } from '../dialects/json.ts'
+import { isObject, textOf } from '../dialects/json.ts'
 import { omitMembers, spliceMembers } from '../json/splice.ts'
 import { EventStreamDecoder } from './event-stream.ts'
 import { type ErrorType, messagesError, messagesRequest } from './messages.ts'
@@ -58,7 +58,7 @@ function eventOf(headers: ReadonlyMap<string, string>, body: Buffer): string {
   const exception = headers.get(':exception-type') ?? headers.get(':error-code')
   if (exception !== undefined) {
     const message = json.message ?? headers.get(':error-message') ?? exception
-    return `event: error\ndata: ${messagesError(typeOf(exception, 500), String(message))}\n\n`
+    return `event: error\ndata: ${messagesError(typeOf(exception, 500), textOf(message))}\n\n`
   }
   if (typeof json.bytes !== 'string') return ''
   const data = Buffer.from(json.bytes, 'base64').toString('utf8')

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Script } from '../../mocks/test-upstream.ts'
 import { crossedGateway, json, sse } from '../dialects/test-crossed-gateway.ts'
-import { testGateway } from './test-gateway.ts'
+import { AUTO, testGateway } from './test-gateway.ts'
 import { processorMs } from './test-processor-time.ts'
 import { openSocket } from './test-socket.ts'
 
@@ -144,4 +144,80 @@ test('a request with a megabyte of text in 4,000 lists is looked up in the cache
   const { status } = await chat(`{"model":"auto",${MESSAGES},"temperature":0,"deep":${deep}}`)
   assert.equal(status, 200)
   assert.ok(processorMs() - start < 1_000)
+})
+
+/** An object that JavaScript cannot convert to a text or a number. */
+const NO_TEXT = { toString: 1, valueOf: 1 }
+
+/** Returns every copy of a value in which one value inside is replaced by `NO_TEXT`. */
+function* withoutText(value: unknown): Generator<unknown> {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, inside] of Object.entries(value))
+    for (const changed of [NO_TEXT, ...withoutText(inside)])
+      yield Array.isArray(value) ? value.with(Number(name), changed) : { ...value, [name]: changed }
+}
+
+test('an object in place of any text is answered or refused, and is no fault of the gateway', async (t) => {
+  const call = { call_id: 'c', name: 'f', arguments: '{}' }
+  const request = {
+    model: 'auto',
+    input: [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] },
+      { type: 'function_call', ...call },
+      { type: 'function_call_output', call_id: 'c', output: 'x' },
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 'x' }], encrypted_content: 'x' },
+    ],
+    tools: [{ type: 'function', name: 'f', parameters: { type: 'object' } }, { type: 'web_search' }],
+    tool_choice: { type: 'function', name: 'f' },
+    reasoning: { effort: 'low' },
+    text: { format: { type: 'json_schema', name: 'n', schema: { type: 'object' } } },
+  }
+  const { url, get } = await testGateway(t, {
+    providers: { alpha: json(MESSAGE) },
+    dialects: { alpha: ['messages'] },
+  })
+  for (const changed of withoutText(request)) {
+    const { status } = await get('/v1/responses', post(JSON.stringify(changed)))
+    assert.ok(status === 200 || status === 400, `${status} for ${JSON.stringify(changed)}`)
+  }
+  const socket = await openSocket(t, url)
+  for (const type of [NO_TEXT, null, 7, ['response.create']]) {
+    const [event] = await socket.response({ type })
+    assert.deepEqual([event.status, event.error.code], [400, 'invalid_request'])
+  }
+})
+
+test('an object in place of any text of an answer or an event is no fault of the gateway', async (t) => {
+  const item = { type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text: 'x' }] }
+  const whole = { id: 'r', object: 'response', status: 'completed', model: 'm', output: [item], error: null }
+  const usage = { input_tokens: 1, output_tokens: 1 }
+  const events = [
+    { type: 'response.created', response: { ...whole, status: 'in_progress', output: [] } },
+    { type: 'response.output_item.added', output_index: 0, item },
+    { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'x' },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: { ...whole, usage } },
+  ]
+  const { get, upstream } = await testGateway(t, {
+    dialects: { alpha: ['responses'] },
+    config: `resilience: { cooldown: 1ms }\n${AUTO}`,
+  })
+  const ask = async (stream: boolean) => {
+    const body = JSON.stringify({
+      model: 'auto',
+      max_tokens: 9,
+      stream,
+      messages: [{ role: 'user', content: 'x' }],
+    })
+    const { text } = await get('/v1/messages', post(body)).catch(() => ({ text: '' })) // a stream may be cut off
+    assert.doesNotMatch(text, /"internal"|The gateway failed/)
+  }
+  for (const changed of withoutText({ ...whole, usage })) {
+    upstream.alpha!.script = json(changed as object)
+    await ask(false)
+  }
+  for (const changed of withoutText(events)) {
+    upstream.alpha!.script = sse(...(changed as object[]))
+    await ask(true)
+  }
 })

@@ -202,7 +202,7 @@ export class ResponsesSocket {
     const lane = typeof stream_id === 'string' ? stream_id : null
     if (type === 'response.create') this.#create({ lane, text }, message)
     // Other types are ignored: Codex sends its own notes, which need no answer.
-    else if (type === undefined || UNSUPPORTED.includes(String(type)))
+    else if (typeof type !== 'string' || UNSUPPORTED.includes(type))
       this.#refuse(
         ...([lane, 400, 'invalid_request'] as const),
         `type: ${JSON.stringify(type ?? null)} is not supported here; send response.create`,

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { ProviderError } from '../../core/call.ts'
 import type { GatewayError } from '../../core/errors.ts'
-import { errorCode, isObject, type Json } from '../json.ts'
+import { errorCode, isObject, type Json, textOf } from '../json.ts'
 
 const TYPES: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
@@ -59,5 +59,5 @@ export function errorIn(json: unknown): ProviderError | null {
   if (!isObject(json) || json.type !== 'error' || !isObject(json.error)) return null
   const { type, message } = json.error as Json
   if (typeof message !== 'string') return null
-  return { message, code: errorCode(type), status: STATUSES.get(String(type)) ?? null }
+  return { message, code: errorCode(type), status: STATUSES.get(textOf(type)) ?? null }
 }

@@ -28,8 +28,8 @@ export function partOfItem(item: unknown, losses: Losses, family: string): Turn 
   if (call) return { role: 'assistant', blocks: [call] }
   if (typeof type === 'string' && OUTPUTS.has(type) && item.execution !== 'server')
     return { role: 'user', blocks: [resultOf(item, losses)] }
-  const role = String(type).endsWith('_output') ? 'user' : 'assistant'
-  return { role, blocks: [unknown(item, lossOf(String(type)))] }
+  const role = textOf(type).endsWith('_output') ? 'user' : 'assistant'
+  return { role, blocks: [unknown(item, lossOf(textOf(type)))] }
 }
 
 function messageOf({ role, content, phase }: Json, losses: Losses): Turn {

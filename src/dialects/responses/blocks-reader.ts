@@ -42,7 +42,7 @@ export class ResponsesReader implements BlockReader {
     const json = event.exactJson()
     if (!isObject(json)) return []
     const out: BlockEvent[] = []
-    this.#read(String(json.type ?? name), json, out)
+    this.#read(textOf(json.type ?? name), json, out)
     return out
   }
 

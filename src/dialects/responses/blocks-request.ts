@@ -156,7 +156,7 @@ function toolOf(
   }
   if (type === 'tool_search' && execution !== 'server')
     return [{ ...base, kind: 'search', name: SEARCH, schema }]
-  return lost(losses, kindOf(String(type)))
+  return lost(losses, kindOf(textOf(type)))
 }
 
 /**

@@ -3,7 +3,7 @@
 // reference, "Responses".
 import { elementsOf, memberText, omitMembers, spliceMembers } from '../../json/splice.ts'
 import type { NamedItems } from '../dialect.ts'
-import { isObject, type Json, member } from '../json.ts'
+import { isObject, type Json, member, textOf } from '../json.ts'
 
 /** Returns the id of the n-th item of an answer that the gateway writes. */
 export const itemId = (prefix: string, answerId: unknown, n: number): string =>
@@ -48,7 +48,7 @@ function withoutOrphans(items: readonly string[]): string[] {
   // Calls may be among the items that other providers store.
   if (parsed.some((item) => idNamedBy(item) !== null)) return [...items]
   const isResult = (item: unknown) =>
-    String(member(item, 'type')).endsWith('_output') && typeof member(item, 'call_id') === 'string'
+    textOf(member(item, 'type')).endsWith('_output') && typeof member(item, 'call_id') === 'string'
   const calls = new Set(parsed.flatMap((item) => (isResult(item) ? [] : [member(item, 'call_id')])))
   return items.filter((_, at) => !isResult(parsed[at]) || calls.has(member(parsed[at], 'call_id')))
 }

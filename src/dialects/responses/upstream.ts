@@ -5,7 +5,7 @@ import { mergeServed } from '../../core/served.ts'
 import { keepElements, omitMembers, spliceMembers } from '../../json/splice.ts'
 import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
-import { isObject, type Json, listOrEmpty, member, tokenCount } from '../json.ts'
+import { isObject, type Json, listOrEmpty, member, textOf, tokenCount } from '../json.ts'
 import {
   KNOWN_TO_OPENAI,
   kindsIn,
@@ -69,7 +69,7 @@ export const upstream = {
       throw new Error('not a response')
     }
     // A background response also counts as an answer, even if unfinished.
-    return { ...readResponse(json, ENDS.includes(String(json.status))), done: true }
+    return { ...readResponse(json, ENDS.includes(textOf(json.status))), done: true }
   },
 
   openStream: (): StreamReader => new ResponsesStream(),
