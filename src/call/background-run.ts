@@ -8,14 +8,20 @@ export interface BackgroundRun {
   /** Dialect of the call and of the provider. */
   readonly dialect: string
   readonly responseId: string
+  /** Key of the call. */
+  readonly keyName: string | null
 }
 
 export interface BackgroundRunner {
   /** Starts polling for a recorded run. */
   start(run: BackgroundRun): void
   /**
-   * Processes an answer that the client requested. `isCancelled`: true if the client has just cancelled the
-   * run.
+   * Processes an answer that the client requested. Another provider, or another key, may have the same id for another
+   * run. `isCancelled`: true if the client has just cancelled the run.
    */
-  received(responseId: string, text: string, isCancelled: boolean): void
+  received(
+    run: Pick<BackgroundRun, 'responseId' | 'keyName'> & { readonly provider: string },
+    text: string,
+    isCancelled: boolean,
+  ): void
 }

@@ -46,8 +46,17 @@ export class BackgroundRuns implements BackgroundRunner {
     this.#schedule(asked)
   }
 
-  received(responseId: string, text: string, isCancelled: boolean): void {
-    const run = [...this.#runs.values()].find((each) => each.responseId === responseId)
+  received(
+    { responseId, keyName, provider }: Parameters<BackgroundRunner['received']>[0],
+    text: string,
+    isCancelled: boolean,
+  ): void {
+    const run = [...this.#runs.values()].find(
+      (each) =>
+        each.responseId === responseId &&
+        each.keyName === keyName &&
+        each.closing.target.provider === provider,
+    )
     if (!run) return
     run.isCancelled ||= isCancelled
     try {

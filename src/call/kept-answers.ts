@@ -82,7 +82,10 @@ async function answerKept(
   ).finally(() => response.off('close', leave))
   const isCancelled = rest.endsWith('/cancel')
   if (said.status === 200 && (rest === id || isCancelled))
-    context.background.received(id, said.text, isCancelled)
+    context.background.received(
+      { responseId: id, keyName: caller.name, provider: maker.provider },
+      ...([said.text, isCancelled] as const),
+    )
   if (response.destroyed) return
   const from = { 'x-gateway-provider': encodeHeader(maker.provider) }
   if (own !== null && said.status === 404) reply(200, own, from)

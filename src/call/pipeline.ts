@@ -296,6 +296,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
       closing: { ...closing, outcome: named, wasBackground: true },
       dialect: this.dialect.name,
       responseId,
+      keyName: this.call.keyName,
     }
     await this.context.store.write({
       kind: 'background',

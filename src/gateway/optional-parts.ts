@@ -111,6 +111,6 @@ export function resumeRuns(
   for (const { id: callId, run, keyName, sessionId, usd } of calls) {
     if (keyName !== null && usd !== null)
       reservations.resume({ callId, keyName, sessionId, usd, costAt: () => usd })
-    background.start(JSON.parse(run))
+    background.start({ ...JSON.parse(run), keyName })
   }
 }

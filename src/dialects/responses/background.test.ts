@@ -3,6 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import OpenAI from 'openai'
 import { createMockProviders } from '../../../mocks/server/create.ts'
@@ -71,6 +74,62 @@ test('after a restart the gateway polls the background response again, and the r
   const { state, cost_usd, tokens } = await second.ended()
   assert.deepEqual([state, cost_usd], ['completed', tokens.output / 1_000])
   assert.equal((await second.client.responses.create(ASK)).status, 'queued')
+})
+
+/** Starts a provider with the same answer to every request. */
+async function startProvider(t: TestContext, answer: object) {
+  const provider = { answer, base: '' }
+  const server = createServer((request, response) => {
+    request.resume()
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(provider.answer))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  provider.base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  return provider
+}
+
+test('an answer of another provider or key with the same id does not end a background response', async (t) => {
+  const whole = { id: 'resp_1', object: 'response', model: 'm', output: [] }
+  const ended = { ...whole, status: 'completed', usage: { input_tokens: 7, output_tokens: 7 } }
+  const open = { ...whole, status: 'in_progress', background: true }
+  const [alpha, beta] = [await startProvider(t, open), await startProvider(t, ended)]
+  const keyOf = (name: string) =>
+    `{ name: ${name}, role: client, digest: "sha256:${hash('sha256', `wb-key-of-${name}`)}" }`
+  const { get } = await testGateway(t, {
+    providers: {},
+    config: `  alpha: { dialect: responses, base_url: "${alpha.base}" }
+  beta: { dialect: responses, base_url: "${beta.base}" }
+keys: [ ${keyOf('ann')}, ${keyOf('bob')} ]`,
+  })
+  const as = (name: string) => ({
+    authorization: `Bearer wb-key-of-${name}`,
+    'content-type': 'application/json',
+  })
+  const ask = (name: string, provider: string) => {
+    const body = JSON.stringify({ model: `${provider}/m`, input: 'hello', background: true })
+    return get('/v1/responses', { method: 'POST', headers: as(name), body })
+  }
+  const read = (name: string) => get('/v1/responses/resp_1', { headers: as(name) })
+  await ask('ann', 'alpha')
+  await ask('bob', 'beta')
+  assert.equal((await read('bob')).json.status, 'completed')
+  alpha.answer = ended
+  await ask('bob', 'alpha')
+  alpha.answer = open
+  const { json: list } = await get('/api/usage/request-logs', { headers: as('ann') })
+  assert.deepEqual(
+    list.data.map(({ completed_at, tokens }: any) => [completed_at, tokens.output]),
+    [[null, null]],
+  )
+  alpha.answer = ended
+  assert.equal((await read('ann')).json.status, 'completed')
+  const { json: after } = await get('/api/usage/request-logs', { headers: as('ann') })
+  assert.deepEqual([after.data[0].state, after.data[0].tokens.output], ['completed', 7])
 })
 
 test('a client can cancel its background response', async (t) => {
