@@ -22,7 +22,7 @@ function extended(base: string | null, before: Conversation | null, items: reado
 }
 
 /** Returns the conversation with the items of an answer. */
-export const answered = (conversation: Conversation, items: readonly string[]): Conversation =>
+export const withOutput = (conversation: Conversation, items: readonly string[]): Conversation =>
   extended(conversation.base, conversation, items)
 
 /** Returns all items of a conversation as the elements of a JSON list. */

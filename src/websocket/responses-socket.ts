@@ -8,7 +8,7 @@ import { objectIn } from '../json/object-in.ts'
 import { memberText, omitMembers, spliceMembers } from '../json/splice.ts'
 import { after, every, guarded, ignoreErrors, on } from '../shared/boundary.ts'
 import { MEMORY, type MemoryShare } from '../shared/memory.ts'
-import { answered, type Conversation, continued, OutputCollector, writtenOut } from './continuation.ts'
+import { type Conversation, continued, OutputCollector, withOutput, writtenOut } from './continuation.ts'
 import { errorMessage, eventReader, inLane, isEnd, typeOf } from './frames.ts'
 import { SocketState } from './socket-state.ts'
 
@@ -371,7 +371,7 @@ export class ResponsesSocket {
       if (continued !== null) this.#state.forget(continued)
     } else if (this.#settings.hasState && (isUnkept || !isKept))
       this.#state.keep(
-        ...([id, answered(conversation, items)] as const),
+        ...([id, withOutput(conversation, items)] as const),
         ...([added + bytes, conversation.items.length + items.length] as const),
       )
   }
