@@ -108,14 +108,16 @@ const isKnown = ({ usd, flat }: Cost): boolean => flat === true || usd !== null
  */
 const OUTPUT = {
   /** Limit of one output, in tokens. */
-  limit: /^(max(completion|output|new)?tokens|maxtokenstosample|maxgenlen|n(um)?predict)$/,
+  limit:
+    /^(max(completion|output|new|out)?tokens|maxtokenstosample|maxgenlen|max(output)?length|n(um)?predict)$/,
   /** Number of outputs for one input. A call may set several; the largest counts, as for OpenAI's `n` and `best_of`. */
   outputs:
-    /^(n|bestof|candidatecount|candidates|num(berof)?(generations|results|outputs|images|returnsequences)|samplecount)$/,
+    /^(n|bestof|candidatecount|candidates|num(berof)?(generations|results|outputs|images|returnsequences)|samples|samplecount|batchsize)$/,
   /** Lists of inputs, each with outputs of its own. A list of numbers is one input, written in tokens. */
-  inputs: /^(prompts?|instances|requests)$/,
-  /** Members that may contain a limit or a number of outputs. */
-  settings: /^(generationconfig|inferenceconfig|options|parameters|extrabody)$/,
+  inputs: /^(prompts?|promptembeds|instances|requests)$/,
+  /** Members that may contain a limit or a number of outputs, in themselves or in what they contain. */
+  settings:
+    /^(generationconfig|inferenceconfig|options|provideroptions|parameters|samplingparams|extrabody)$/,
 } as const
 
 /** Returns true for a member of a request by which a claim is computed. */
@@ -130,11 +132,18 @@ const plainName = (name: string): string => name.replaceAll('_', '').toLowerCase
 const named = (wanted: RegExp, members: object): unknown[] =>
   Object.entries(members).flatMap(([name, value]) => (wanted.test(plainName(name)) ? [value] : []))
 
-/** Returns the request and the objects in it that contain settings. */
-const settingsOf = (body: ClaimOptions['body']): object[] => [
-  body,
-  ...named(OUTPUT.settings, body).filter((each) => typeof each === 'object' && each !== null),
-]
+/** Returns the request and the objects in it that contain settings, at any depth. */
+function settingsOf(body: ClaimOptions['body']): object[] {
+  const found: object[] = [body]
+  const waiting = named(OUTPUT.settings, body)
+  while (waiting.length > 0) {
+    const value = waiting.pop()
+    if (typeof value !== 'object' || value === null) continue
+    found.push(value)
+    for (const each of Object.values(value)) waiting.push(each)
+  }
+  return found
+}
 
 /** Returns the number of outputs that a call asks for. */
 function outputsOf(body: ClaimOptions['body']): number {
@@ -154,10 +163,17 @@ export function mostOutput(body: ClaimOptions['body'], byDefault = DEFAULT_OUTPU
   return (limit ?? byDefault) * outputsOf(body)
 }
 
-/** Returns the largest number. Some providers also accept numbers in quotes. */
-const largest = (values: readonly unknown[]): number | null => {
-  const counts = values.map((value) => (typeof value === 'string' ? Number(value) : value)).filter(isCount)
-  return counts.length > 0 ? Math.max(...counts) : null
+/** A larger number counts as this one. Providers bring it down to their own limit, which may be unknown here. */
+const MAX_COUNT = 10 ** 12
+
+/** Returns the largest number, rounded up. Some providers also accept fractions, and numbers in quotes. */
+function largest(values: readonly unknown[]): number | null {
+  const counts = values.map(numberOf).filter((value) => value > 0)
+  return counts.length > 0 ? Math.min(Math.ceil(Math.max(...counts)), MAX_COUNT) : null
 }
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
+/** Returns a number, also in quotes in the spellings that Python reads, such as `"10_000"`; else NaN. */
+const numberOf = (value: unknown): number => {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' ? Number(value.normalize('NFKC').replaceAll('_', '')) : Number.NaN
+}

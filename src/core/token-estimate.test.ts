@@ -156,6 +156,14 @@ const LIMITS: readonly (readonly [dialect: string, more: object])[] = [
     'n_predict',
   ].map((name) => ['chat', { [name]: 50_000 }] as const),
   ['chat', { options: { num_predict: 50_000 } }],
+  ['chat', { max_out_tokens: 50_000 }],
+  ['chat', { max_length: 50_000 }],
+  ['chat', { max_tokens: '50_000' }],
+  ['chat', { max_tokens: 49_999.5 }],
+  ['chat', { max_tokens: 1, extra_body: { google: { generation_config: { max_output_tokens: 50_000 } } } }],
+  ['chat', { max_tokens: 1, extra_body: [{ extra_body: { max_tokens: 50_000 } }] }],
+  ['chat', { max_tokens: 1, sampling_params: { max_tokens: 50_000 } }],
+  ['chat', { max_tokens: 5_000, n: 9.5 }],
   ['chat', { max_tokens: 5_000, n: 10 }],
   ['chat', { max_tokens: 5_000, best_of: 10 }],
   ['responses', { max_output_tokens: 50_000 }],
@@ -179,4 +187,13 @@ test('an output limit is recognized under each of its possible names', async (t)
         assert.ok(usd >= 5 && usd < 5.1, `$${usd}`)
       })
   }
+})
+
+test('an output limit above every number that counts is the largest, not a missing limit', async (t) => {
+  const reserved = await reservedBy(t, 'chat')
+  for (const limit of ['100000000000000000', '"99999999999999999999"'])
+    assert.ok(
+      (await reserved(JSON.parse(`{"model":"auto","messages":[],"max_tokens":${limit}}`))) > 1e6,
+      limit,
+    )
 })
