@@ -28,6 +28,9 @@ export interface AwsOptions {
 const serviceIn = (hostname: string): string =>
   /^(bedrock-mantle|aws-external-anthropic)\./.exec(hostname)?.[1] ?? 'bedrock'
 
+/** Characters of credentials in a header. */
+const HEADER_VALUE = /^[\x21-\x7e]+$/
+
 /** Name of the credential in the record. */
 const NAME = 'aws'
 
@@ -101,7 +104,9 @@ class AwsCredentials implements Credentials {
       ignoreCache: true, // other programs renew the files
     })
     const found = await provide()
-    const { secretAccessKey, sessionToken, expiration } = found
+    const { accessKeyId, secretAccessKey, sessionToken, expiration } = found
+    if (![accessKeyId, sessionToken ?? accessKeyId].every((each) => HEADER_VALUE.test(each)))
+      throw new Error('the credentials fit no header')
     learn(secretAccessKey)
     if (sessionToken) learn(sessionToken)
     const searches = [secretAccessKey, sessionToken ?? secretAccessKey].map(createKeySearch)

@@ -1,7 +1,9 @@
 // `auth: entra`: tokens of Microsoft Entra, for Azure. Microsoft's own library fetches them; it is loaded
 // with the first call. The identity comes from the variables that all of Microsoft's programs read. Without
 // these variables, the machine's managed identity is used.
+import type { INetworkModule, NetworkRequestOptions, NetworkResponse } from '@azure/msal-node'
 import { readBounded } from '../shared/bounded-file.ts'
+import { fetchJson } from './bounded-answers.ts'
 import type { CredentialAnswer, Credentials } from './credentials.ts'
 import type { Expiring } from './renewed.ts'
 import { type Token, type TokenOptions, tokenCredentials } from './token.ts'
@@ -22,6 +24,14 @@ export const entraCredentials = (
     fetch: () => fetchToken(scope, now),
   })
 
+/** The library's own client reads answers of any length, and follows redirects with the secret. */
+const networkClient: INetworkModule = {
+  sendGetRequestAsync: <T>(url: string, { headers }: NetworkRequestOptions = {}) =>
+    fetchJson(url, { method: 'GET', ...(headers && { headers }) }) as Promise<NetworkResponse<T>>,
+  sendPostRequestAsync: <T>(url: string, { headers, body = '' }: NetworkRequestOptions = {}) =>
+    fetchJson(url, { method: 'POST', body, ...(headers && { headers }) }) as Promise<NetworkResponse<T>>,
+}
+
 async function fetchToken(scope: string, now: () => number): Promise<Expiring<Token>> {
   const library = await import('@azure/msal-node')
   const { env } = process
@@ -40,9 +50,11 @@ async function fetchToken(scope: string, now: () => number): Promise<Expiring<To
                     readBounded(file!, MAX_ASSERTION_BYTES).toString('utf8').trim(),
                 }),
           },
+          system: { networkClient },
         }).acquireTokenByClientCredential({ scopes: [scope] })
       : await new library.ManagedIdentityApplication({
           managedIdentityIdParams: clientId ? { userAssignedClientId: clientId } : {},
+          system: { networkClient },
         }).acquireToken({
           resource: scope.replace(/\/\.default$/, ''),
           forceRefresh: true, // the library's cache would return the refused token again

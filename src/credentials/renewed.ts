@@ -2,6 +2,8 @@
 // serves all waiting calls. Independent of clouds.
 
 import { after } from '../shared/boundary.ts'
+import { after, stray } from '../shared/boundary.ts'
+import { withBoundedAnswers } from './bounded-answers.ts'
 import { CredentialError } from './credentials.ts'
 
 export interface Expiring<Value> {
@@ -65,7 +67,7 @@ export class Renewed<Value> {
   #fetch(): Promise<Value> {
     const { fetch, explain, what, now, timeoutMs = FETCH_TIMEOUT_MS } = this.#options
     this.#renewAt = now() + MIN_AGE_MS
-    this.#running ??= within(timeoutMs, fetch())
+    this.#running ??= within(timeoutMs, withBoundedAnswers(timeoutMs, fetch))
       .then(
         (fetched) => {
           this.#current = fetched

@@ -28,6 +28,9 @@ export const tokenCredentials = (options: TokenOptions): Credentials => new Toke
 
 const MAX_TOKEN_LENGTH = 16_384
 
+/** Characters of a token in a header. */
+const TOKEN = /^[\x21-\x7e]+$/
+
 class TokenCredentials implements Credentials {
   readonly areCallers = false
   readonly #options: TokenOptions
@@ -73,10 +76,12 @@ class TokenCredentials implements Credentials {
 
   async #fetch(): Promise<Expiring<Token>> {
     const fetched = await this.#options.fetch()
+    const { token } = fetched.value
+    if (typeof token !== 'string' || !TOKEN.test(token)) throw new Error('the token fits no header')
     // Servers accept no longer header. The search for a very long token would take the heap.
-    if (fetched.value.token.length > MAX_TOKEN_LENGTH) throw new Error('the token is too long')
-    this.#search = createKeySearch(fetched.value.token)
-    this.#options.learn(fetched.value.token)
+    if (token.length > MAX_TOKEN_LENGTH) throw new Error('the token is too long')
+    this.#search = createKeySearch(token)
+    this.#options.learn(token)
     return fetched
   }
 }
