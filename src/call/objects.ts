@@ -4,7 +4,7 @@
 // record. Administrators can reach all.
 import type { Config } from '../config/load.ts'
 import { GatewayError } from '../core/errors.ts'
-import { objectName, withoutEscapes } from '../dialects/object-name.ts'
+import { isGoogleFileAddress, objectName, withoutEscapes } from '../dialects/object-name.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import type { Caller } from '../http/caller.ts'
 import { repeatedMember } from '../json/repeated.ts'
@@ -64,6 +64,10 @@ const memberPattern = (...names: readonly string[]) =>
 const OBJECTS = memberPattern(...OBJECT_MEMBERS)
 const ANSWERS = memberPattern(...ANSWER_MEMBERS)
 const IDS = memberPattern('id')
+/** Members with an address, which may be the name of a file when the request is translated to Gemini. */
+const ADDRESSES = memberPattern('url', 'image_url', 'file_url', 'file_data')
+/** Cached contents, which Google's chat endpoint accepts in `extra_body`. */
+const CACHED = memberPattern('cachedContent', 'cached_content')
 /** Every member that may name an object or an answer, whatever its value. */
 const ANY_MEMBER = new RegExp(String.raw`"(?:${[...OBJECT_MEMBERS, ...ANSWER_MEMBERS].join('|')})"\s*:`)
 /** Fields of a form. */
@@ -102,6 +106,14 @@ export function mentionedIn(text: string): readonly string[] | null {
     throw new GatewayError('invalid_request', `The request names more than ${MAX_MENTIONED} objects.`)
   return [...names]
 }
+
+/** Returns the names of Google's objects in members that do not name objects in the request's own dialect. */
+export const namedElsewhere = (text: string): readonly string[] => [
+  ...new Set([
+    ...valuesOf(ADDRESSES, text).filter(isGoogleFileAddress).map(objectName),
+    ...valuesOf(CACHED, text).map(objectName),
+  ]),
+]
 
 /** Ids in a string that may name an object, in the formats of OpenAI, Anthropic and Google. */
 const WORDS =

@@ -13,7 +13,7 @@ import type { KeptConversation, LoadingMemory } from '../responses-store/respons
 import type { ProviderState } from '../routing/choice.ts'
 import type { Maker } from '../store/reads.ts'
 import type { CallContext } from './context.ts'
-import { mentionedIn, reach } from './objects.ts'
+import { mentionedIn, namedElsewhere, reach } from './objects.ts'
 
 type StateContext = Pick<CallContext, 'config' | 'store' | 'router' | 'responses'>
 
@@ -51,14 +51,17 @@ export function stateFor(
 ): Promise<NamedState> | null {
   const { caller } = admitted
   const references = kinds ? referencesIn(kinds, json) : []
-  const mentioned = (caller.role === 'client' && mentionedIn(text)) || []
-  return references.length + mentioned.length > 0
-    ? namedBy(references, mentioned, caller, context, roomOf(admitted, context))
+  const isClient = caller.role === 'client'
+  const mentioned = (isClient && mentionedIn(text)) || []
+  const elsewhere = isClient ? namedElsewhere(text) : []
+  return references.length + mentioned.length + elsewhere.length > 0
+    ? namedBy(references, elsewhere, mentioned, caller, context, roomOf(admitted, context))
     : null
 }
 
 async function namedBy(
   references: readonly KeptReference[],
+  elsewhere: readonly string[],
   mentioned: readonly string[],
   caller: Caller,
   context: StateContext,
@@ -66,7 +69,7 @@ async function namedBy(
 ): Promise<NamedState> {
   const objects = references.filter(({ kind }) => kind.onRecord === 'object')
   const makers = await reach(
-    objects.map(({ id }) => objectName(id)),
+    [...objects.map(({ id }) => objectName(id)), ...elsewhere],
     mentioned,
     caller,
     context,

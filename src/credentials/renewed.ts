@@ -2,7 +2,6 @@
 // serves all waiting calls. Independent of clouds.
 
 import { after } from '../shared/boundary.ts'
-import { after, stray } from '../shared/boundary.ts'
 import { withBoundedAnswers } from './bounded-answers.ts'
 import { CredentialError } from './credentials.ts'
 

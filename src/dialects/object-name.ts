@@ -34,3 +34,21 @@ export function objectName(written: string): string {
   const [, id] = GOOGLE_FILE.exec(plain) ?? []
   return id === undefined ? plain : `files/${id}`
 }
+
+/** Returns the host of an address; undefined if it has no scheme. */
+const hostOf = (plain: string): string | undefined =>
+  /^[a-z][a-z\d+.-]*:[\\/]*(?:[^\\/?#]*@)?([^\\/?#:]*)/i.exec(plain)?.[1]
+
+/** Returns true for a file of Google's Files API, in any spelling. Every account can read any other address. */
+export function isGoogleFile(uri: string): boolean {
+  const plain = plainAddress(uri)
+  const host = hostOf(plain)
+  return /files[\\/]/i.test(plain) && (host === undefined || /(^|\.)googleapis\.com\.?$/i.test(host))
+}
+
+/** Returns true for the whole address of a file of Google's Files API. */
+export const isGoogleFileAddress = (address: string): boolean =>
+  isGoogleFile(address) && /generativelanguage/i.test(hostOf(plainAddress(address)) ?? '')
+
+/** Returns true for an address with a scheme. Google also accepts the name of a file where it expects an address. */
+export const hasScheme = (address: string): boolean => hostOf(plainAddress(address)) !== undefined

@@ -140,6 +140,14 @@ function waysOf({ file, message, google, container, sandbox, batch }: Objects): 
     '/v1/chat/completions',
     `{"model":"openai/m","messages":[{"role":"user","content":[${content}]}]}`,
   ]
+  const crossed = (content: string): Way => [
+    '/v1/chat/completions',
+    `{"model":"google/m","messages":[{"role":"user","content":[${content}]}]}`,
+  ]
+  const crossedResponse = (content: string): Way => [
+    '/v1/responses',
+    `{"model":"google/m","input":[{"role":"user","content":[${content}]}]}`,
+  ]
   const messageOf = (content: string, more = ''): Way => [
     '/v1/messages',
     `{"model":"anthropic/m","max_tokens":9,"messages":[{"role":"user","content":[${content}]}]${more}}`,
@@ -171,6 +179,24 @@ function waysOf({ file, message, google, container, sandbox, batch }: Objects): 
     'chat: a picture': chatOf(`{"type":"image_file","image_file":{"file_id":"${file}"}}`),
     'chat: a bare id': chatOf(`{"type":"file","file_id":"${file}"}`),
     'chat: an address of a picture': chatOf(`{"type":"image_url","image_url":{"file_id":"${file}"}}`),
+    'chat to Gemini: an address of a picture': crossed(
+      `{"type":"image_url","image_url":{"url":"${address}${google}"}}`,
+    ),
+    'chat to Gemini: a short picture': crossed(`{"type":"image_url","image_url":"${address}${google}"}`),
+    'chat to Gemini: the data of a file': crossed(
+      `{"type":"file","file":{"file_data":"${address}${encoded(google)}"}}`,
+    ),
+    'messages to Gemini: an address': [
+      '/v1/messages',
+      `{"model":"google/m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"url","url":"${address}${google}"}}]}]}`,
+      { ...JSON_TYPE, ...ANTHROPIC },
+    ],
+    'responses to Gemini: an address of a picture': crossedResponse(
+      `{"type":"input_image","image_url":"${address.toUpperCase().replace('V1BETA/FILES', 'v1beta/files')}${google}"}`,
+    ),
+    'responses to Gemini: an address of a file': crossedResponse(
+      `{"type":"input_file","file_url":"${address.replace('.', '\\u002e')}${google}?alt=media"}`,
+    ),
     'chat: an escaped id': chatOf(`{"type":"file","file":{"file_id":"${escaped(file)}"}}`),
     'chat: an escaped member': chatOf(`{"type":"file","file":{"file\\u005fid":"${file}"}}`),
     'messages: a document': messageOf(document),
@@ -296,6 +322,24 @@ const settled = async ({ as }: Place, who: Who | null, container: string) => {
     return json.data.some((each: any) => each.container_id === container)
   })
 }
+
+test("with several client keys, a chat request cannot name Google's cached content, which is never on record", async (t) => {
+  const { as, provider } = await start(t, SEVERAL)
+  for (const name of ['cached_content', 'cachedContent']) {
+    const cached = { extra_body: { google: { [name]: 'cachedContents/nobodys1' } } }
+    const body = JSON.stringify({ model: 'openai/m', messages: [{ role: 'user', content: 'x' }], ...cached })
+    assert.equal((await as('bob', '/v1/chat/completions', posted(body))).status, 404, name)
+    assert.equal(provider.arrived.length, 0)
+  }
+})
+
+test('a translation to Gemini writes no address without a scheme, because Google takes it for the name of a file', async (t) => {
+  const { as, provider } = await start(t, SEVERAL)
+  const picture = { type: 'image_url', image_url: { url: ' files/nobodys1' } }
+  const body = { model: 'google/m', messages: [{ role: 'user', content: ['x', picture] }] }
+  await as('bob', '/v1/chat/completions', posted(JSON.stringify(body)))
+  assert.ok(provider.arrived.every((each) => !each.body.includes('nobodys1')))
+})
 
 test("another key's object and an unknown object do not exist for a client key, in every place and spelling; the owner and an administrator reach it (PASS-03)", async (t) => {
   const place = await start(t, SEVERAL)

@@ -4,6 +4,7 @@ import type { Losses } from '../../core/losses.ts'
 import { type Block, type Peer, type ResultBlock, type Source, textOfBlocks } from '../blocks.ts'
 import { argumentsOf } from '../call-arguments.ts'
 import type { Json } from '../json.ts'
+import { hasScheme } from '../object-name.ts'
 import { NO_SIGNATURE, Signer } from './signatures.ts'
 
 export interface PartWriting {
@@ -70,11 +71,11 @@ function fileFor(block: Extract<Block, { type: 'image' | 'document' }>, losses: 
 
 function dataFor(source: Exclude<Source, { kind: 'text' }>, losses: Losses): Json[] {
   if (source.kind === 'base64') return [{ inlineData: { mimeType: source.mediaType, data: source.data } }]
-  if (source.kind === 'url') {
+  if (source.kind === 'url' && hasScheme(source.url)) {
     const mimeType = source.mediaType ? { mimeType: source.mediaType } : {}
     return [{ fileData: { ...mimeType, fileUri: source.url } }]
   }
-  if (/^gs:|^https:\/\/generativelanguage\.googleapis\.com\//.test(source.id))
+  if (source.kind === 'file' && /^gs:|^https:\/\/generativelanguage\.googleapis\.com\//.test(source.id))
     return [{ fileData: { fileUri: source.id } }]
   losses.add('file')
   return []
