@@ -91,10 +91,19 @@ async function show(
   if (maker && operation.path === '/v1/batches/{id}') await settleIfEnded(json, maker, context)
   const own = isShared ? await ownOf(json, admitted.caller, context) : json
   if (own !== json && json.has_more === true && isEmpty(own) && textOf(json.last_id) !== '')
-    return { body: Buffer.from(JSON.stringify(own)), nextPage: textOf(json.last_id), staysOpen }
+    return { body: written(own), nextPage: textOf(json.last_id), staysOpen }
   await turn()
   const shown = operation.owner === 'messages' ? withOwnAddresses(own, admitted) : own
-  return { body: shown === json ? body : Buffer.from(JSON.stringify(shown)), nextPage: null, staysOpen }
+  return { body: shown === json ? body : written(shown), nextPage: null, staysOpen }
+}
+
+/** Returns an answer as bytes. A nesting that can be read may be too deep to be written. */
+function written(json: Json): Buffer {
+  try {
+    return Buffer.from(JSON.stringify(json))
+  } catch (cause) {
+    throw new GatewayError('upstream_invalid', 'The answer of the provider is nested too deep.', { cause })
+  }
 }
 
 const isEmpty = (list: Json): boolean => listOrEmpty(list.data ?? list.files).length === 0

@@ -33,9 +33,21 @@ export async function ownOf(json: Json, caller: Caller, context: Records): Promi
   const byName = new Map(makers.map((maker) => [maker.id, maker]))
   const shown = all.filter((each) => mayReach(byName.get(nameOf(each)), caller, context))
   return {
-    ...json,
+    ...withoutLists(json, Array.isArray(json[member])),
     [member]: shown,
     ...('first_id' in json && { first_id: shown[0]?.id ?? null }),
     ...('last_id' in json && { last_id: shown.at(-1)?.id ?? null }),
   }
 }
+
+/**
+ * Returns the members of a list's page that cannot contain objects. An answer without a list may itself be an object:
+ * only the token for its next page remains.
+ */
+const withoutLists = (json: Json, hasList: boolean): Json =>
+  Object.fromEntries(
+    Object.entries(json).filter(
+      ([name, value]) =>
+        (typeof value !== 'object' || value === null) && (hasList || name === 'nextPageToken'),
+    ),
+  )

@@ -341,6 +341,29 @@ test('a translation to Gemini writes no address without a scheme, because Google
   assert.ok(provider.arrived.every((each) => !each.body.includes('nobodys1')))
 })
 
+test('a list in another form shows a client key nothing, and a nesting that cannot be written is an invalid answer', async (t) => {
+  const nobodys = { id: NOBODYS.file, filename: 'secret' }
+  const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+  const pages = [nobodys, { items: [nobodys] }, { data: { first: nobodys } }, { data: [], files: [nobodys] }]
+  let page = ''
+  const provider = await startProvider(t, (response, arrived) =>
+    replyWith(arrived.method === 'POST' ? { id: 'file-own00001' } : page)(response, arrived),
+  )
+  const config = `${GROUPS}${SEVERAL}`
+  const { get } = await gatewayTo(t, { openai: { dialect: 'chat', origin: provider.origin } }, config)
+  const headers = { ...FORM, authorization: `Bearer ${KEYS.bob}` }
+  assert.equal((await get('/v1/files', { method: 'POST', headers, body: form('{}') })).status, 200)
+  page = `{"data":[{"id":"file-own00001","more":${deep}}]}`
+  const { status, json } = await get('/v1/files', { headers })
+  assert.deepEqual([status, json.error.code], [502, 'upstream_invalid'])
+  for (const each of pages) {
+    page = JSON.stringify(each)
+    const { status, text } = await get('/v1/files', { headers })
+    assert.equal(status, 200, page)
+    assert.doesNotMatch(text, /nobodys|secret/)
+  }
+})
+
 test("another key's object and an unknown object do not exist for a client key, in every place and spelling; the owner and an administrator reach it (PASS-03)", async (t) => {
   const place = await start(t, SEVERAL)
   const own = await make(place, 'alice')
