@@ -92,6 +92,8 @@ export function putInForce(given: InForceDeps): InForce {
       try {
         const { config, secrets, proxies } = load()
         refuseOpenAccess(config, options.config.server.host, replay)
+        if (config.keys.length === 0 && context.callContext.config.keys.length > 0 && !replay)
+          throw new Error('keys: are missing now; a file may be half written. Restart to serve without keys')
         context = contextOf({ config, secrets, proxies }, deps, () => state, context.callContext)
         state = { state: 'current', since: now() }
         deps.fleet?.configured(config)

@@ -51,6 +51,20 @@ test('a key keeps its rate window when other keys change, and a removed key is u
   assert.equal(await status('ann'), 200, 'another rate, another window')
 })
 
+test('a file that is cut off before its keys does not open the gateway (LIFE-07)', async (t) => {
+  const digest = createHash('sha256').update('ann').digest('hex')
+  const gateway = await testGateway(t, {
+    config: `routes: { auto: { targets: [ { model: alpha/model-a } ] } }\nkeys: [ { name: ann, digest: "sha256:${digest}" } ]`,
+  })
+  const text = `data: ${gateway.data}\nproviders: { alpha: { dialect: openai, base_url: "${gateway.upstream.alpha!.baseUrl}" } }`
+  assert.equal(
+    gateway.gateway.reload(() => parseConfig(text, 'test.yaml', { env: {} })),
+    false,
+  )
+  assert.equal((await gateway.chat(ask('alpha/model-a'))).status, 401)
+  assert.equal((await gateway.chat(ask('auto'), { authorization: 'Bearer ann' })).status, 200)
+})
+
 test('a call can fall back to a provider that two reloads have meanwhile removed, and leaves nothing open (LIFE-07)', async (t) => {
   const both = 'routes: { auto: { targets: [ { model: alpha/model-a }, { model: beta/model-b } ] } }'
   const one = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
@@ -90,7 +104,13 @@ const TAKEN: readonly (readonly [string, string, string[]])[] = [
   ['the price is taken out', `${ROUTE}\n${ANN()}`, ['alpha']],
   ['the price is ten times as high', `${ROUTE}\n${PRICED.replace('100000', '1000000')}\n${ANN()}`, ['alpha']],
   ['the budget is taken out', `${ROUTE}\n${PRICED}\n${ANN()}`, ['alpha']],
-  ['the key is taken out', ROUTE, ['alpha']],
+  [
+    'the key is taken out',
+    `${ROUTE}\n${ANN()
+      .replace('name: ann', 'name: bob')
+      .replace(/:[0-9a-f]{64}/, `:${'0'.repeat(64)}`)}`,
+    ['alpha'],
+  ],
   ['the target is taken out', `${ROUTE.replace('alpha/model-a', 'beta/model-b')}\n${ANN()}`, ['beta']],
 ]
 for (const stream of [false, true])
