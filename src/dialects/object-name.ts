@@ -41,14 +41,14 @@ const hostOf = (plain: string): string | undefined =>
 
 /** Returns true for a file of Google's Files API, in any spelling. Every account can read any other address. */
 export function isGoogleFile(uri: string): boolean {
-  const plain = plainAddress(uri)
+  const plain = plainGeminiAddress(uri)
   const host = hostOf(plain)
   return /files[\\/]/i.test(plain) && (host === undefined || /(^|\.)googleapis\.com\.?$/i.test(host))
 }
 
 /** Returns true for the whole address of a file of Google's Files API. */
 export const isGoogleFileAddress = (address: string): boolean =>
-  isGoogleFile(address) && /generativelanguage/i.test(hostOf(plainAddress(address)) ?? '')
+  isGoogleFile(address) && /generativelanguage/i.test(hostOf(plainGeminiAddress(address)) ?? '')
 
 /** Returns true for an address with a scheme. Google also accepts the name of a file where it expects an address. */
-export const hasScheme = (address: string): boolean => hostOf(plainAddress(address)) !== undefined
+export const hasScheme = (address: string): boolean => hostOf(plainGeminiAddress(address)) !== undefined

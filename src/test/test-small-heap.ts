@@ -5,16 +5,15 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { drained } from '../../mocks/test-upstream.ts'
+import { MIB, STREAMS, WHOLE } from './test-answers.ts'
 import { temporaryDirectory } from './test-gateway.ts'
-
-export const MIB = 2 ** 20
 
 /**
  * Maximum wait of the other key for an answer, ms. Other tests may use the cores meanwhile; `served` measures
@@ -79,92 +78,6 @@ export function requestOf({
   return `${lines.join('\r\n')}\r\n\r\n${body}`
 }
 
-/** Whole answers with a gap for the text. */
-const WHOLE: Readonly<Record<string, object>> = {
-  chat: {
-    id: 'c',
-    object: 'chat.completion',
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content: '@' }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-  },
-  messages: {
-    id: 'c',
-    type: 'message',
-    role: 'assistant',
-    model: 'm',
-    content: [{ type: 'text', text: '@' }],
-    stop_reason: 'end_turn',
-    usage: { input_tokens: 1, output_tokens: 1 },
-  },
-  responses: {
-    id: 'c',
-    object: 'response',
-    status: 'completed',
-    model: 'm',
-    output: [
-      {
-        type: 'message',
-        id: 'i',
-        role: 'assistant',
-        status: 'completed',
-        content: [{ type: 'output_text', text: '@', annotations: [] }],
-      },
-    ],
-    usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
-  },
-  gemini: {
-    candidates: [{ content: { role: 'model', parts: [{ text: '@' }] }, finishReason: 'STOP', index: 0 }],
-    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
-    modelVersion: 'm',
-  },
-  embeddings: {
-    object: 'list',
-    model: 'm',
-    data: [{ object: 'embedding', index: 0, embedding: '@' }],
-    usage: { prompt_tokens: 1, total_tokens: 1 },
-  },
-  images: { created: 1, data: [{ b64_json: '@' }] },
-  error: { error: { message: '@', type: 'server_error', code: 'server_error' } },
-}
-
-const event = (data: unknown, name?: string): string =>
-  `${name ? `event: ${name}\n` : ''}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`
-
-/** Streams: the beginning, a piece of the text, and the end. */
-const STREAMS: Readonly<Record<string, readonly [begin: string, piece: string, end: string]>> = {
-  chat: [
-    event({ model: 'm', choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] }),
-    event({ model: 'm', choices: [{ index: 0, delta: { content: '@' } }] }),
-    event({ model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }) + event('[DONE]'),
-  ],
-  messages: [
-    event(
-      { type: 'message_start', message: { ...WHOLE.messages, content: [], stop_reason: null } },
-      'message_start',
-    ) +
-      event(
-        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-        'content_block_start',
-      ),
-    event(
-      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '@' } },
-      'content_block_delta',
-    ),
-    event({ type: 'content_block_stop', index: 0 }, 'content_block_stop') +
-      event(
-        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
-        'message_delta',
-      ) +
-      event({ type: 'message_stop' }, 'message_stop'),
-  ],
-  gemini: [
-    '',
-    event(WHOLE.gemini).replace('"finishReason":"STOP",', ''),
-    event(WHOLE.gemini).replace('@', '.'),
-  ],
-}
-
 /** Starts a provider for all dialects. The provider answers whole or in pieces of 64 KiB. */
 async function startLarge(t: TestContext): Promise<number> {
   const filled = new Map<string, Buffer>()
@@ -207,12 +120,30 @@ async function startLarge(t: TestContext): Promise<number> {
   return (provider.address() as AddressInfo).port
 }
 
+const METER = new URL('./test-turn-meter.ts', import.meta.url).href
+
 const keyOf = (name: string) =>
   `{ name: ${name}, role: admin, digest: "sha256:${createHash('sha256').update(`key-of-${name}`).digest('hex')}" }`
 
-/** Starts the gateway. `heap`: MB. `more` and `providers`: YAML. */
-export async function startSmallHeap(t: TestContext, heap: number, more = '', providers = '') {
-  const provider = await startLarge(t)
+/**
+ * Starts the gateway. `heap`: MB. `more` and `providers`: YAML. `port`: port of another provider for large answers; small ones then come
+ * from the provider `small`.
+ */
+export async function startSmallHeap(
+  t: TestContext,
+  heap: number,
+  more = '',
+  providers = '',
+  port: number | null = null,
+) {
+  const small = await startLarge(t)
+  const provider = port ?? small
+  let child: ChildProcess | null = null
+  t.after(async () => {
+    if (child?.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  })
   const data = temporaryDirectory(t)
   const file = join(data, 'waybill.yaml')
   const base = `http://127.0.0.1:${provider}`
@@ -225,23 +156,28 @@ providers:
   messages: { dialect: messages, base_url: "${base}/v1" }
   responses: { dialect: responses, base_url: "${base}/v1" }
   gemini: { dialect: gemini, base_url: "${base}/v1beta" }
+  sockets: { dialect: responses, base_url: "${base}/v1", websocket: on }
+  small: { dialect: openai, base_url: "http://127.0.0.1:${small}/v1" }
 ${providers}
 routes: { auto: { targets: [ { model: chat/m } ] } }
 keys: [ ${keyOf('ann')}, ${keyOf('bob')} ]
 ${more}`,
   )
-  const child: ChildProcess = spawn(
+  const started: ChildProcess = spawn(
     process.execPath,
-    [`--max-old-space-size=${heap}`, 'src/cli.ts', 'serve', '--config', file],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    [`--max-old-space-size=${heap}`, '--import', METER, 'src/cli.ts', 'serve', '--config', file],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, WAYBILL_RESPONSES_KEY: 'k'.repeat(44), TURN_METER: `${data}/turn` },
+    },
   )
-  t.after(() => child.kill('SIGKILL'))
+  child = started
   let exit: string | null = null
-  child.once('exit', (code, signal) => {
+  started.once('exit', (code, signal) => {
     exit = String(code ?? signal)
   })
   let said = ''
-  for (const output of [child.stdout!, child.stderr!])
+  for (const output of [started.stdout!, started.stderr!])
     output.on('data', (chunk) => {
       if (said.length < MIB) said += chunk
     })
@@ -252,18 +188,18 @@ ${more}`,
     found = /http:\/\/127\.0\.0\.1:(\d+)/.exec(said)
   }
   const url = found[0]
-  const port = Number(found[1])
+  const listening = Number(found[1])
   const rss = () =>
-    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024
+    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${started.pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024
   /**
    * Processor time of the serving thread, ms. Other clients wait for this time, regardless of the load on the
    * machine.
    */
   const served = () => {
-    const fields = readFileSync(`/proc/${child.pid}/task/${child.pid}/stat`, 'utf8')
-      .split(') ')[1]!
-      .split(' ')
-    return (Number(fields[11]) + Number(fields[12])) * 10
+    const [nanoseconds] = readFileSync(`/proc/${started.pid}/task/${started.pid}/schedstat`, 'utf8').split(
+      ' ',
+    )
+    return Number(nanoseconds) / 1e6
   }
   let most = 0
   const timer = setInterval(() => {
@@ -271,16 +207,25 @@ ${more}`,
   }, 20)
   t.after(() => clearInterval(timer))
   return {
-    port,
+    port: listening,
+    data: `${data}/data`,
     url,
     said: () => said,
     exited: () => exit,
     served,
+    /** Returns the processor time of the longest turn of the event loop while `work` runs, ms. */
+    async longestTurn(work: () => Promise<unknown>): Promise<number> {
+      rmSync(`${data}/turn`, { force: true })
+      await sleep(20)
+      await work()
+      await sleep(20)
+      return Number(readFileSync(`${data}/turn`, 'utf8'))
+    },
     /** Maximum resident memory so far, MiB. */
     mostMemory: () => Math.round(most),
     /** Opens a socket that reads nothing. */
     unread: (text: string): Socket => {
-      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+      const socket = connect({ port: listening, host: '127.0.0.1', allowHalfOpen: true })
       socket.pause()
       socket.on('error', () => {})
       socket.write(text)
@@ -294,7 +239,9 @@ ${more}`,
       const response = await fetch(url + path, {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: `Bearer key-of-${key}` },
-        body: JSON.stringify(bodyOf('chat/m', `size=${call.size ?? 10} status=200`)),
+        body: JSON.stringify(
+          bodyOf(`${port === null ? 'chat' : 'small'}/m`, `size=${call.size ?? 10} status=200`),
+        ),
         signal: AbortSignal.timeout(ANSWER_MS),
       })
       const text = await response.text()

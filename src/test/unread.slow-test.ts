@@ -5,8 +5,9 @@ import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MIB } from './test-answers.ts'
 import { IS_FULL } from './test-size.ts'
-import { ANSWER_MS, type LargeCall, MIB, requestOf, startSmallHeap } from './test-small-heap.ts'
+import { ANSWER_MS, type LargeCall, requestOf, startSmallHeap } from './test-small-heap.ts'
 
 /** Heap limit of the gateway, MB. */
 const HEAP = 256
