@@ -32,7 +32,8 @@ async function attacked(t: TestContext, heap: number, name: string): Promise<voi
   const worker = new Worker(new URL('./test-attacks.ts', import.meta.url), { workerData: 'attacks' })
   t.after(() => worker.terminate())
   const [provider] = await once(worker, 'message')
-  const more = 'responses: { store: { enabled: true } }\npassthrough: [audio, files, batches]'
+  const more =
+    'resilience: { idle: 10s }\nresponses: { store: { enabled: true } }\npassthrough: [audio, files, batches]'
   const gateway = await startSmallHeap(t, heap, more, '', provider)
   const alive = () => assert.equal(gateway.exited(), null, gateway.said().slice(-500))
   const others = async () => {
