@@ -18,7 +18,7 @@ export const withoutEscapes = (text: string): string =>
     : text
 
 /** Returns an id or an address as its readers see it, who ignore encodings, line ends, and spaces around it. */
-export function plainGeminiAddress(written: string): string {
+function plainGeminiAddress(written: string): string {
   let plain = withoutEscapes(written)
   for (let count = 0; count < MAX_ENCODINGS && plain.includes('%'); count++)
     plain = plain.replace(ENCODED, (_, code?: string) => (code ? characterOf(code) : '%'))
