@@ -63,9 +63,12 @@ export function compareAll(recordings: readonly Recording[], captures: Captures)
   })
 }
 
+/** Captures of a kind below which a difference is no drift: one answer of one day has what others do not have. */
+const MIN_CAPTURES = 3
+
 /** Returns true if a recording has a fact that no capture has, or lacks a fact that all captures have. */
-export const hasDrifted = ({ drift }: DriftRow): boolean =>
-  drift !== null && (drift.unknown.length > 0 || drift.missing.length > 0)
+export const hasDrifted = ({ captures, drift }: DriftRow): boolean =>
+  drift !== null && captures >= MIN_CAPTURES && (drift.unknown.length > 0 || drift.missing.length > 0)
 
 /** Returns file -> positions, from 1, of the unedited interactions. */
 function listed(dir: string): Map<string, number[]> {

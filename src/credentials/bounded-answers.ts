@@ -3,7 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import { once, stray } from '../shared/boundary.ts'
+import { guarded, once, stray } from '../shared/boundary.ts'
 
 /** Maximum size of an answer, bytes. Answers with a token have a few thousand. */
 const MAX_ANSWER_BYTES = 2 ** 20
@@ -17,8 +17,9 @@ function limit(message: unknown): void {
   const { request } = message as { readonly request: ClientRequest }
   const stop = () => void request.destroy(new Error('the time is over'))
   if (signal.aborted) stop()
-  signal.addEventListener('abort', stop, { once: true })
-  once(request, 'close', () => signal.removeEventListener('abort', stop), stray)
+  const abort = new AbortController()
+  signal.addEventListener('abort', guarded(stop, stray), { once: true, signal: abort.signal })
+  once(request, 'close', () => abort.abort(), stray)
   once(request, 'response', limitSize, stray)
 }
 

@@ -126,7 +126,11 @@ test('the pages of a list, of which the client may see nothing, are one answer',
       .end(`{"data":[{"id":"file-of-another"}],"has_more":true,"last_id":"${page}"}`)
   })
   const digest = `sha256:${createHash('sha256').update('a-key-of-the-test').digest('hex')}`
-  const gateway = await startGateway(t, origin, `${LIMITS}\nkeys: [ { name: team, digest: "${digest}" } ]`)
+  const gateway = await startGateway(
+    t,
+    origin,
+    `${LIMITS}\nunknown_objects: refuse\nkeys: [ { name: team, digest: "${digest}" } ]`,
+  )
   const headers = { authorization: 'Bearer a-key-of-the-test' }
   const answer = await gateway.get('/v1/files', { headers, signal: AbortSignal.timeout(MAX_MS) })
   assert.equal(answer.status, 504)
