@@ -30,7 +30,12 @@ test('an exception in any listener ends no more than one exchange (LIFE-09)', {
       never.push(site)
       continue
     }
-    const shortest = all.filter((each) => isHasty || each.called > 0).sort((a, b) => a.ms - b.ms)
+    // A database thread that restarts while a response is stored leaves it unstored, which the work would report.
+    const isThread = site.includes('sqlite/thread.ts')
+    const shortest = all
+      .filter((each) => isHasty || each.called > 0)
+      .filter((each, _, rest) => !isThread || each.work !== 'stored responses' || rest.length === 1)
+      .sort((a, b) => a.ms - b.ms)
     const { work, called } = shortest[0]!
     const failures: [Failure, number][] = [
       ['throws', 1],

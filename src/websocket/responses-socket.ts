@@ -111,7 +111,8 @@ export class ResponsesSocket {
     const pong = () => {
       this.#isAlive = true
     }
-    on(ws, { pong, close: () => this.#closed() }, this.#broken)
+    on(ws, { pong }, this.#broken)
+    on(ws, { close: () => this.#closed() }, () => this.#closed())
     ignoreErrors(ws) // ws itself closes the connection with the right code
     if (!this.#share.take(SOCKET_BYTES)) this.#overflow()
   }
