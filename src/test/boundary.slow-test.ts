@@ -11,6 +11,7 @@ const ONLY = new RegExp(process.env.WAYBILL_SITES ?? '')
 
 test('an exception in any listener ends no more than one exchange (LIFE-09)', {
   timeout: 3_600_000,
+  skip: IS_FULL ? false : 'it takes minutes; WAYBILL_TESTS=full runs it, and boundary.test.ts a sample',
 }, async (t) => {
   const mock = await startMock(t)
   const reached: (Reached & { ms: number })[] = []

@@ -86,6 +86,9 @@ async function attacked(t: TestContext, heap: number, name: string): Promise<voi
 const served = (gateway: Gateway) =>
   until('the key is served again', async () => (await gateway.call('ann')).status === 200)
 
+/** Maximum bytes of items of answers that are remembered on purpose, after an attack with small answers. */
+const REMEMBERED_BYTES = 2 ** 16
+
 /** Waits until nothing is held. Returns the time that this takes, ms. */
 async function emptied({ url }: Gateway): Promise<number> {
   const begin = performance.now()
@@ -94,7 +97,7 @@ async function emptied({ url }: Gateway): Promise<number> {
     const headers = { authorization: 'Bearer key-of-bob' }
     const text = await (await fetch(`${url}/metrics`, { headers })).text()
     bytes = /^waybill_memory_held_bytes (\d+)$/m.exec(text)?.[1] ?? 'unknown'
-    return bytes === '0'
+    return Number(bytes) < REMEMBERED_BYTES
   }).catch((error) => {
     throw new Error(`${bytes} bytes are held`, { cause: error })
   })
