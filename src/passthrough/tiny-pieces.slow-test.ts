@@ -70,6 +70,7 @@ providers:
   one: { dialect: openai, base_url: "${origin}/v1", key: $KEY }
   two: { dialect: messages, base_url: "${origin}", key: $KEY }
 passthrough: [audio, files, batches]
+unknown_objects: refuse
 ${more}`,
   )
   const args = [`--max-old-space-size=${heap}`, 'src/cli.ts', 'serve', '--config', file]

@@ -245,10 +245,10 @@ class Connection {
     on(ws, { message, error, close: (code: number) => this.#over(code) }, fault)
   }
 
-  /** Counts bytes of a message that is arriving, and the output that is kept. */
+  /** Counts bytes of a message that is arriving. Of the output, only digests are kept. */
   #arrived(bytes: number): void {
     this.#partial += bytes
-    if (this.#running) this.#running.job.handler.counts?.(this.#partial + this.#running.output.bytes)
+    if (this.#running) this.#running.job.handler.counts?.(this.#partial)
     else if (this.#partial > MAX_UNASKED_BYTES) this.close()
   }
 
