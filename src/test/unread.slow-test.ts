@@ -15,7 +15,7 @@ const SIZE = 8 * MIB
 /** Maximum processor time of the gateway while another key waits for an answer, ms. */
 const MOST_SERVED_MS = 20_000
 /** V8 adds the room for short-lived objects to the given heap size. */
-const MOST_UNREAD = (1.5 * HEAP * MIB) / 8
+const MOST_UNREAD = (HEAP / 4 + 32) * MIB
 const DIALECTS = ['chat', 'messages', 'responses', 'gemini'] as const
 type Gateway = Awaited<ReturnType<typeof startSmallHeap>>
 
