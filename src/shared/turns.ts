@@ -1,11 +1,14 @@
 // Turns of the keys for work that takes long on the main thread, such as reading a large request or answer. One piece
 // of such work is done in each turn of the event loop, of one key after the other. While other keys have calls open,
-// they have the thread for as long as the work took. Small work needs no turn.
+// such work takes at most a quarter of the thread's time. Small work needs no turn.
 import { guarded, stray } from './boundary.ts'
 import { MEMORY } from './memory.ts'
 
 /** Bytes from which reading needs a turn. It takes about a millisecond. */
 export const LARGE_BYTES = 2 ** 18
+
+/** Pause after a piece of work while other keys have calls open, in times of what the work took. */
+const PAUSE_TIMES = 3
 
 /** Time for which a key counts as present after it was seen, ms. */
 const PRESENT_MS = 1_000
@@ -52,6 +55,6 @@ function next(): void {
   const begin = performance.now()
   work!()
   const end = performance.now()
-  if (hasOtherKeys(keyName)) setTimeout(guarded(next, stray), end - begin)
+  if (hasOtherKeys(keyName)) setTimeout(guarded(next, stray), PAUSE_TIMES * (end - begin))
   else setImmediate(guarded(next, stray))
 }

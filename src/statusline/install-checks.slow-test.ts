@@ -46,7 +46,7 @@ test('an option that the status line cannot use causes a one-line error and exit
       /--url takes an address such as http:\/\/127\.0\.0\.1:4949, not "localhost:4949"/,
     ],
     [['--url', 'ftp://127.0.0.1'], /--url takes an address/],
-    [['--url', 'http://me:secret@127.0.0.1:4949'], /--url must not contain a key; [^\n]*--key-file/],
+    [['--url', 'http://me:secret@127.0.0.1:4949'], /--url must not contain a key, a query [^\n]*--key-file/],
     [['--key-file', join(directory, 'nowhere')], /the key file .*nowhere cannot be read \(ENOENT\)/],
     [['--key-file', open], /is open to others; run chmod 600 on it/],
     [['--key-file', words], /does not contain a key/],
