@@ -1,7 +1,7 @@
 // Target that is a command: runs the command in its directory, in its own process group, with a clean
 // environment.
 import { spawn, spawnSync } from 'node:child_process'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Process } from './instance.ts'
 import { StartError } from './instance.ts'
 import { atExit } from './on-exit.ts'
@@ -36,8 +36,10 @@ export async function runCommand(
     detached: true, // so that its child processes end with it
   })
   let output = ''
+  let received = 0
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (piece: Buffer) => {
+      received += piece.length
       output = (output + piece.toString('utf8')).slice(-1_000_000)
     })
   // Ends all started processes if the suite itself is interrupted.
@@ -56,6 +58,11 @@ export async function runCommand(
     over = true
     forget()
     await closedWithin(OUTPUT_TIMEOUT_MS)
+    // What they wrote is in the pipes. Each turn of the event loop reads a part of it, however late the turn comes.
+    for (let before = -1; before < received; ) {
+      before = received
+      await nextTurn()
+    }
     child.stdout.destroy()
     child.stderr.destroy()
   })
