@@ -5,12 +5,11 @@ import { ATTEMPT_FIELDS, CALL_FIELDS } from './src/core/record.ts'
 
 // Types come from tsc (tsconfig.build.json): TypeScript 7 has no API for tsup to make them with.
 export const gateway = defineConfig({
-  // `writer`, `reader` and `fleet-worker` are files of their own because threads are started from them.
+  // `database-thread` and `fleet-worker` are files of their own because threads are started from them.
   entry: {
     cli: 'src/cli.ts',
     gateway: 'src/gateway/create-gateway.ts',
-    writer: 'src/store/sqlite/writer.ts',
-    reader: 'src/store/sqlite/reader.ts',
+    'database-thread': 'src/store/sqlite/database-thread.ts',
     'fleet-worker': 'src/fleet/worker.ts',
     mocks: 'mocks/library.ts',
     conformance: 'conformance/library.ts',

@@ -191,14 +191,14 @@ const openLearned = (directory: string, now: () => number, { note }: Upkeep): Le
 
 /** Opens the store and logs its failures. */
 const openRecord = (
-  { config: { durability, retention, artifacts }, onDoubt }: GatewayOptions,
+  { config: { durability, retention, artifacts }, onDoubt, threads }: GatewayOptions,
   place: Pick<StoreOptions, 'directory' | 'now' | 'fleet' | 'onChore'>,
   log: Log,
   meters: Pick<Metrics, 'failed'>,
 ): Promise<Journal> =>
   openStore({
     ...place,
-    ...{ durability, retention, artifacts },
+    ...{ durability, retention, artifacts, threads },
     onFailure: (reason) => log.error({ reason }, 'the request log cannot be written; calls are refused'),
     onDoubt(reason) {
       log.error({ reason }, 'the state of the record is unknown, so every call is refused until a restart')

@@ -21,6 +21,11 @@ export interface GatewayOptions extends Loaded {
   readonly random?: () => number
   /** Observes the bytes of each exchange with a provider. */
   readonly wire?: Dispatcher.DispatcherComposeInterceptor
+  /**
+   * False if the database is read and written on the main thread, which suits tests: a thread costs about 30 ms of
+   * processor time, but a long read then delays calls. True by default.
+   */
+  readonly threads?: boolean
   /** Dialects by name; all of them by default. */
   readonly dialects?: Dialects
   /** Files of the page; those of the package by default. */

@@ -97,6 +97,8 @@ export interface StoreOptions {
   readonly elapsed?: () => number
   /** True if calls also go to the log of a fleet. */
   readonly fleet?: boolean
+  /** False if the main thread reads and writes; true by default. */
+  readonly threads?: boolean | undefined
   /** Called when nothing can be written any longer. */
   readonly onFailure?: (message: string) => void
   /** Called with the end of each chore of upkeep. */

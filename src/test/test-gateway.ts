@@ -116,6 +116,7 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
   for (const name of setup.flat ?? []) Object.assign(loaded.config.providers[name]!, { billing: 'flat' })
   const gateway = await createGateway({
     ...loaded,
+    threads: false,
     log: { ...SILENT, error: (fields, said) => t.diagnostic(`${said}: ${JSON.stringify(fields)}`) },
     ...options,
   })

@@ -16,12 +16,13 @@ import { storable } from '../storable.ts'
 import type { Journal, StoreOptions } from '../store.ts'
 import { openCallLogs } from './call-logs.ts'
 import { lostFile, noteFiles, type OpenFiles } from './data-files.ts'
+import { startOnMainThread } from './in-line.ts'
 import { claim, databaseFile, isDamage, openPaths, refusal } from './open.ts'
 import { type Here, openHere } from './open-here.ts'
 import { closeDescriptors, openDescriptors } from './overwrites.ts'
 import { openReader } from './reads.ts'
 import { openSpending } from './spending.ts'
-import { startThread, UnansweredError } from './thread.ts'
+import { startThread, type Thread, UnansweredError } from './thread.ts'
 import type { ChoreReport, WriterData, WriterRequest } from './writer.ts'
 
 /** Interval of checks for expired calls, ms. */
@@ -43,6 +44,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     onDeath = IGNORE,
     onChore = IGNORE,
     onDoubt = IGNORE,
+    threads = true,
   } = options
   const artifacts = bounded(options)
   const { release, interrupted, background } = claim(directory, now(), fleet)
@@ -52,7 +54,8 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   const noteDeath = (reason: string) => {
     if (isOpen) onDeath(reason) // before the store is open, the start is refused instead
   }
-  const writer = startThread(
+  const start = threads ? startThread : startOnMainThread
+  const writer = start(
     'writer',
     { file, files, descriptors, durability, retention, artifacts, fleet } satisfies WriterData,
     noteDeath,
@@ -84,7 +87,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     refuseLost(files)
     await queue.flush()
   }
-  const reader = openReader({ file, files }, seen, noteDamage, noteDeath)
+  const reader = openReader({ file, files }, start, seen, noteDamage, noteDeath)
   const artifactBuffer = bufferArtifacts(artifacts, ask, onChore)
   const expiry = every(EXPIRY_MS, expire, (error) => onChore('delete_calls', error.message))
   const watch = watchFiles(files, queue, ask, onChore)
@@ -216,10 +219,7 @@ function openDatabase(directory: string, release: () => void) {
 }
 
 /** Makes the function that sends requests to the writer thread, until the database proves to be damaged. */
-function askUnlessDamaged(
-  writer: Pick<ReturnType<typeof startThread>, 'ask'>,
-  onFailure: (reason: string) => void,
-) {
+function askUnlessDamaged(writer: Pick<Thread, 'ask'>, onFailure: (reason: string) => void) {
   let damage: string | null = null
   const noteDamage = (error: unknown) => {
     if (damage !== null || !isDamage(error)) return

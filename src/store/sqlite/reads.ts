@@ -10,7 +10,7 @@ import { openFillReads } from './fill.ts'
 import { openKeptReads } from './kept-rows.ts'
 import { openRoutingShares } from './routing-shares.ts'
 import { openSessions } from './sessions.ts'
-import { startThread, type Thread, ThreadError } from './thread.ts'
+import { type StartThread, type Thread, ThreadError } from './thread.ts'
 import { openUsage } from './usage.ts'
 
 export interface ReaderData {
@@ -46,6 +46,7 @@ export interface Reader {
  */
 export function openReader(
   data: ReaderData,
+  start: StartThread,
   ready: () => Promise<void>,
   onFailure: (error: ThreadError) => void,
   onDeath: (reason: string) => void,
@@ -54,7 +55,7 @@ export function openReader(
   const reads = readsThrough(async (name, args) => {
     try {
       await ready()
-      thread ??= startThread('reader', data, onDeath)
+      thread ??= start('reader', data, onDeath)
       return await thread.ask([name, args] satisfies Read)
     } catch (error) {
       onFailure(error as ThreadError)

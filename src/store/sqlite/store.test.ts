@@ -73,7 +73,7 @@ test('if the log is truncated while a batch is being committed, the log is named
   const reasons = new Set<unknown>()
   const error = (fields: { readonly reason?: unknown }) => void reasons.add(fields.reason)
   const gateway = await testGateway(t, {
-    options: { log: { error, warn() {}, info() {}, debug() {} } },
+    options: { threads: true, log: { error, warn() {}, info() {}, debug() {} } },
   })
   await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))
   const other = new Database(databaseFile(gateway.data))

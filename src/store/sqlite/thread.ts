@@ -1,6 +1,7 @@
-// Both ends of a thread that answers requests one after the other. Does not know the meaning of the requests.
+// Both ends of a thread that answers requests one after the other, and the same without a thread. Does not know the
+// meaning of the requests.
 import { parentPort, Worker } from 'node:worker_threads'
-import { after, detached, on, once, REPORTED, stray } from '../../shared/boundary.ts'
+import { after, detached, guarded, on, once, REPORTED, stray } from '../../shared/boundary.ts'
 
 /** An error in the thread, with SQLite's code, if any. */
 export class ThreadError extends Error {
@@ -33,6 +34,18 @@ function errorIn({ failure: { message, code, unanswered } }: Failed): ThreadErro
   return unanswered ? new UnansweredError(message, code) : new ThreadError(message, code)
 }
 
+/** What carries out the requests of a thread. */
+export interface Requests {
+  /** Returns the answer, or throws. */
+  answer(message: never): unknown
+  stop(): void
+}
+
+export type ThreadName = 'reader' | 'writer'
+
+/** Starts a thread. Calls `onDeath` with the reason each time when it dies. */
+export type StartThread = (name: ThreadName, data: object, onDeath: (reason: string) => void) => Thread
+
 export interface Thread {
   /**
    * Sends a request. Rejects with ThreadError, which is an UnansweredError if the request was in progress. A
@@ -58,12 +71,9 @@ const AGAIN_MS = 1_000
  * Starts `reader` or `writer`, and restarts it when it dies. Rejects unanswered requests, and requests made
  * before it has restarted. Calls `onDeath` with the reason each time.
  */
-export function startThread(
-  name: 'reader' | 'writer',
-  workerData: object,
-  onDeath: (reason: string) => void,
-): Thread {
-  const source = import.meta.url.endsWith('.ts') ? `./${name}.ts` : `./${name}.js`
+export const startThread: StartThread = (name, data, onDeath) => {
+  const source = import.meta.url.endsWith('.ts') ? './database-thread.ts' : './database-thread.js'
+  const workerData = { name, data }
   const options = { name, workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } }
   // Requests in the order in which they were sent, which is the order of the answers.
   let waiting: { resolve(value: unknown): void; reject(error: Error): void }[] = []
@@ -139,24 +149,49 @@ export function startThread(
   }
 }
 
-/**
- * Runs inside the thread. Reports that the thread has started, then answers every request with the result or
- * error of `answer` until it is stopped.
- */
-export function answerRequests(answer: (message: never) => unknown, onStop: () => void): void {
+/** Carries out requests on the main thread, in their order: for tests and simulations. `open` runs with the first. */
+export function startInLine(open: () => Requests): Thread {
+  let requests: Requests | null = null
+  const inTurn = <Result>(work: () => Result) =>
+    new Promise<Result>((resolve, reject) => {
+      const settle = () => {
+        try {
+          resolve(work())
+        } catch (error) {
+          reject(errorIn(failed(error as Error)))
+        }
+      }
+      setImmediate(guarded(settle, reject))
+    })
+  return {
+    ask: (message) =>
+      inTurn(() => {
+        requests ??= open()
+        return requests.answer(structuredClone(message) as never)
+      }),
+    failure: null,
+    stop: () => inTurn(() => requests?.stop()),
+  }
+}
+
+/** Runs inside the thread. Reports that the thread has started, then answers every request until it is stopped. */
+export function answerRequests(requests: Requests): void {
   const message = (message: unknown) => {
     if (message === null) {
-      onStop()
+      requests.stop()
       process.exit()
     }
-    parentPort!.postMessage(answer(message as never))
+    parentPort!.postMessage(requests.answer(message as never))
   }
   on(parentPort!, { message }, (error, request: unknown) => {
     if (request === null) process.exit()
-    const { message, code } = error as Error & { code?: string }
-    const unanswered = error instanceof UnansweredError
-    parentPort!.postMessage({ failure: { message, code, unanswered } } satisfies Failed)
+    parentPort!.postMessage(failed(error))
     return REPORTED
   })
   parentPort!.postMessage('up')
+}
+
+function failed(error: Error & { code?: string }): Failed {
+  const { message, code } = error
+  return { failure: { message, code, unanswered: error instanceof UnansweredError } }
 }

@@ -1,8 +1,7 @@
-// The writer thread. Commits one batch at a time; between batches it stores artifacts and deletes old calls.
+// The writer of a store. Commits one batch at a time; between batches it stores artifacts and deletes old calls.
 // Only an opening may be written elsewhere (`open-here.ts`). Writes nothing while the files are missing from
 // their places, and stops once they prove to be damaged.
 import { fstatSync } from 'node:fs'
-import { workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { emptyCall } from '../../core/call.ts'
 import type { Chore } from '../../core/upkeep.ts'
@@ -19,9 +18,9 @@ import { openKeptTable } from './kept-rows.ts'
 import { BUSY_MS, isDamage, SPOILT } from './open.ts'
 import { fillOutbox } from './outbox.ts'
 import { type Descriptors, framesOf, type Overwritten, watchOverwrites } from './overwrites.ts'
-import { openRetention } from './retention.ts'
+import { type Attempt, openRetention } from './retention.ts'
 import { openRollUps } from './roll-ups.ts'
-import { answerRequests, UnansweredError } from './thread.ts'
+import { type Requests, UnansweredError } from './thread.ts'
 import { prepareWrites } from './write-statements.ts'
 
 export interface WriterData {
@@ -59,143 +58,236 @@ export type WriterRequest =
 /** Stored responses may use this fraction of all bytes (1 / KEPT_DIVISOR). */
 const KEPT_DIVISOR = 2
 
-const { file, files, descriptors, durability, retention: limits, artifacts, fleet } = workerData as WriterData
-/** Reason why nothing is written: the files are not in their places. */
-let lost = lostFile(files)
-if (lost !== null) throw new Error(lost)
-const db = new Database(file, { timeout: BUSY_MS, fileMustExist: true })
-db.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
-db.pragma('foreign_keys = OFF') // otherwise deleting a price would scan all calls
-const schema = db.pragma('user_version', { simple: true })
-const pageSize = db.pragma('page_size', { simple: true }) as number
-const overwritten = watchOverwrites(descriptors, pageSize)
-const rollUps = openRollUps(db)
-const run = prepareWrites(db, rollUps)
-const ring = openArtifactRing(db, artifacts)
-let ended: ChoreReport = {}
-const retention = openRetention(db, limits, rollUps, () => framesOf(descriptors), attempt, fleet)
-if (fleet) fillOutbox(db)
-const kept = openKeptTable(db, limits.bytes / KEPT_DIVISOR, retention.emptyLog)
-const letGo = db.prepare('DELETE FROM outbox WHERE seq <= ?')
-let damaged: string | null = null
-/** True while a clean-up step is scheduled. */
-let cleaning = false
+/** Delay of clean-up, ms. Many calls share a step, and no opening waits for it. */
+const CLEAN_MS = 20
 
-/** True if the write-ahead log is checkpointed and nothing has been written since. */
-let isFolded = false
+/** Carries out requests one after the other: in the writer thread, or on the main thread in tests. */
+export class Writer implements Requests {
+  readonly #files: OpenFiles
+  readonly #descriptors: Descriptors
+  readonly #db: Database.Database
+  readonly #schema: unknown
+  readonly #overwritten: () => Overwritten | null
+  readonly #rollUps: ReturnType<typeof openRollUps>
+  readonly #run: (write: Write) => void
+  readonly #ring: ReturnType<typeof openArtifactRing>
+  readonly #retention: ReturnType<typeof openRetention>
+  readonly #kept: ReturnType<typeof openKeptTable>
+  readonly #letGo: Database.Statement
+  readonly #commit: (batch: Write[]) => void
+  #ended: ChoreReport = {}
+  /** Reason why nothing is written: the files are not in their places. */
+  #lost: string | null
+  #damaged: string | null = null
+  /** True while a clean-up step is scheduled. */
+  #isCleaning = false
+  /** True if the write-ahead log is checkpointed and nothing has been written since. */
+  #isFolded = false
 
-const commit = db.transaction((batch: Write[]) => {
-  for (const write of batch) run(write)
-  rollUps.settle()
-  // An empty batch checks whether writing is possible at all, so something must be written.
-  if (batch.length === 0) db.pragma(`user_version = ${schema}`)
-})
-
-function answer(request: WriterRequest): unknown {
-  if (typeof request === 'object' && 'damaged' in request) damaged ??= request.damaged
-  if (damaged !== null) throw spoilt(damaged)
-  try {
-    refuseOverwritten()
-    if ((lost !== null || request === '[]') && look() !== null) throw new Error(lost!)
-    if (typeof request === 'string') return write(JSON.parse(request))
-    if ('artifacts' in request) ring.keep(request.artifacts)
-    else if ('expire' in request) expire(request)
-    else if ('keep' in request) kept.keep(request.keep)
-    else if ('drop' in request) return kept.drop(...request.drop)
-    else if ('shipped' in request) letGo.run(request.shipped)
-    else if ('look' in request) return report()
-    return null
-  } catch (error) {
-    rollUps.forget()
-    throw reasonOf(error)
-  } finally {
-    cleanSoon(retention.isUrgent())
+  constructor({ file, files, descriptors, durability, retention, artifacts, fleet }: WriterData) {
+    this.#lost = lostFile(files)
+    if (this.#lost !== null) throw new Error(this.#lost)
+    this.#files = files
+    this.#descriptors = descriptors
+    const db = new Database(file, { timeout: BUSY_MS, fileMustExist: true })
+    db.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
+    db.pragma('foreign_keys = OFF') // otherwise deleting a price would scan all calls
+    this.#db = db
+    this.#schema = db.pragma('user_version', { simple: true })
+    this.#overwritten = watchOverwrites(descriptors, db.pragma('page_size', { simple: true }) as number)
+    this.#rollUps = openRollUps(db)
+    this.#run = prepareWrites(db, this.#rollUps)
+    this.#ring = openArtifactRing(db, artifacts)
+    const attempt: Attempt = (chore, part) => this.#attempt(chore, part)
+    const frames = () => framesOf(descriptors)
+    this.#retention = openRetention(db, retention, this.#rollUps, frames, attempt, fleet)
+    if (fleet) fillOutbox(db)
+    this.#kept = openKeptTable(db, retention.bytes / KEPT_DIVISOR, this.#retention.emptyLog)
+    this.#letGo = db.prepare('DELETE FROM outbox WHERE seq <= ?')
+    this.#commit = db.transaction((batch: Write[]) => {
+      for (const write of batch) this.#run(write)
+      this.#rollUps.settle()
+      // An empty batch checks whether writing is possible at all, so something must be written.
+      if (batch.length === 0) db.pragma(`user_version = ${this.#schema}`)
+    })
   }
-}
 
-/** Checks the places of the files. Returns the reason if nothing may be written. */
-function look(): string | null {
-  lost = lostFile(files)
-  if (lost === null) isFolded = false
-  else fold()
-  return lost
-}
-
-/**
- * Checkpoints the write-ahead log into the open database, even if that file has moved, because a log without a name
- * would be lost with the process. If this process no longer holds the lock, another gateway may have started, and two
- * gateways must not write. If the database itself has no name, its log remains for a copy that a move to another file
- * system made.
- */
-function fold(): void {
-  const isLockReplaced = lostFile(files.filter(({ path }) => path.endsWith('.lock')))?.includes('replaced')
-  if (isFolded || isLockReplaced || fstatSync(descriptors.database).nlink === 0) return
-  isFolded = true
-  try {
-    db.pragma('wal_checkpoint(TRUNCATE)')
-  } catch {
-    // the missing files are the reason to report
-  }
-}
-
-function write(batch: Write[]): (string | null)[] | null {
-  const reasons = commitAll(batch)
-  refuseOverwritten()
-  // Checked afterwards: nothing may leave if its record went into a file that no longer has a name.
-  if (look() !== null) throw new UnansweredError(lost!)
-  return reasons
-}
-
-/** Commits all writes in one transaction. If one of them is refused, commits each separately. */
-function commitAll(batch: Write[]): (string | null)[] | null {
-  try {
-    if (batch.length === 0) proveWritable()
-    commit(batch)
-    return null
-  } catch (error) {
-    if (batch.length === 0 || !isRefusal(error)) throw error
-  }
-  rollUps.forget()
-  try {
-    return batch.map(commitAlone)
-  } catch (error) {
-    const { message, code } = error as Error & { code?: string }
-    throw new UnansweredError(message, code)
-  }
-}
-
-/**
- * Returns the reason if the write fails. If a table refuses the provider's content, writes the rest without
- * it.
- */
-function commitAlone(write: Write): string | null {
-  let reason = ''
-  for (const form of new Set([write, reduced(write)])) {
+  answer(request: WriterRequest): unknown {
+    if (typeof request === 'object' && 'damaged' in request) this.#damaged ??= request.damaged
+    if (this.#damaged !== null) throw spoilt(this.#damaged)
     try {
-      commit([form])
+      this.#refuseOverwritten()
+      if ((this.#lost !== null || request === '[]') && this.#look() !== null) throw new Error(this.#lost!)
+      if (typeof request === 'string') return this.#write(JSON.parse(request))
+      if ('artifacts' in request) this.#ring.keep(request.artifacts)
+      else if ('expire' in request) this.#expire(request)
+      else if ('keep' in request) this.#kept.keep(request.keep)
+      else if ('drop' in request) return this.#kept.drop(...request.drop)
+      else if ('shipped' in request) this.#letGo.run(request.shipped)
+      else if ('look' in request) return this.#report()
       return null
     } catch (error) {
-      rollUps.forget()
-      if (!isRefusal(error)) throw error
-      reason = (error as Error).message
+      this.#rollUps.forget()
+      throw this.#reasonOf(error)
+    } finally {
+      this.#cleanSoon(this.#retention.isUrgent())
     }
   }
-  proveWritable() // if no such write succeeds, this write is not the cause
-  return reason
-}
 
-/** Opens and closes a call like any other, then rolls back. Throws if that fails. */
-function proveWritable(): void {
-  try {
-    db.transaction(() => {
-      for (const each of PROOF) run(each)
-      rollUps.settle()
-      throw UNDO
-    })()
-  } catch (error) {
-    if (error !== UNDO) throw error
-  } finally {
-    rollUps.forget()
+  /** Checks the places of the files. Returns the reason if nothing may be written. */
+  #look(): string | null {
+    this.#lost = lostFile(this.#files)
+    if (this.#lost === null) this.#isFolded = false
+    else this.#fold()
+    return this.#lost
+  }
+
+  /**
+   * Checkpoints the write-ahead log into the open database, even if that file has moved, because a log without a name
+   * would be lost with the process. If this process no longer holds the lock, another gateway may have started, and two
+   * gateways must not write. If the database itself has no name, its log remains for a copy that a move to another file
+   * system made.
+   */
+  #fold(): void {
+    const isLockReplaced = lostFile(this.#files.filter(({ path }) => path.endsWith('.lock')))?.includes(
+      'replaced',
+    )
+    if (this.#isFolded || isLockReplaced || fstatSync(this.#descriptors.database).nlink === 0) return
+    this.#isFolded = true
+    try {
+      this.#db.pragma('wal_checkpoint(TRUNCATE)')
+    } catch {
+      // the missing files are the reason to report
+    }
+  }
+
+  #write(batch: Write[]): (string | null)[] | null {
+    const reasons = this.#commitAll(batch)
+    this.#refuseOverwritten()
+    // Checked afterwards: nothing may leave if its record went into a file that no longer has a name.
+    if (this.#look() !== null) throw new UnansweredError(this.#lost!)
+    return reasons
+  }
+
+  /** Commits all writes in one transaction. If one of them is refused, commits each separately. */
+  #commitAll(batch: Write[]): (string | null)[] | null {
+    try {
+      if (batch.length === 0) this.#proveWritable()
+      this.#commit(batch)
+      return null
+    } catch (error) {
+      if (batch.length === 0 || !isRefusal(error)) throw error
+    }
+    this.#rollUps.forget()
+    try {
+      return batch.map((write) => this.#commitAlone(write))
+    } catch (error) {
+      const { message, code } = error as Error & { code?: string }
+      throw new UnansweredError(message, code)
+    }
+  }
+
+  /**
+   * Returns the reason if the write fails. If a table refuses the provider's content, writes the rest without
+   * it.
+   */
+  #commitAlone(write: Write): string | null {
+    let reason = ''
+    for (const form of new Set([write, reduced(write)])) {
+      try {
+        this.#commit([form])
+        return null
+      } catch (error) {
+        this.#rollUps.forget()
+        if (!isRefusal(error)) throw error
+        reason = (error as Error).message
+      }
+    }
+    this.#proveWritable() // if no such write succeeds, this write is not the cause
+    return reason
+  }
+
+  /** Opens and closes a call like any other, then rolls back. Throws if that fails. */
+  #proveWritable(): void {
+    try {
+      this.#db.transaction(() => {
+        for (const each of PROOF) this.#run(each)
+        this.#rollUps.settle()
+        throw UNDO
+      })()
+    } catch (error) {
+      if (error !== UNDO) throw error
+    } finally {
+      this.#rollUps.forget()
+    }
+  }
+
+  /** The log belongs to pages that no longer exist. A checkpoint would mix them with the copy. */
+  #refuseOverwritten(): void {
+    const error = this.#overwrittenError()
+    if (error !== null) throw error
+  }
+
+  #overwrittenError(): Error | null {
+    const which = this.#overwritten()
+    return which === null ? null : spoilt(OVERWRITTEN[which])
+  }
+
+  /** Deletes expired calls soon, and expired responses now. */
+  #expire({ expire, now }: { readonly expire: number; readonly now: number }): void {
+    this.#retention.expire(expire)
+    this.#attempt('delete_responses', () => {
+      this.#kept.expire(now)
+      return false
+    })
+  }
+
+  #report(): ChoreReport {
+    const all = this.#ended
+    this.#ended = {}
+    return all
+  }
+
+  /** Does a part of a chore. A failure is noted and ends nothing else. */
+  #attempt(chore: Chore, part: () => boolean): boolean {
+    try {
+      const isMore = part()
+      this.#ended[chore] ??= null
+      return isMore
+    } catch (error) {
+      this.#rollUps.forget()
+      this.#ended[chore] = this.#reasonOf(error).message
+      return false
+    }
+  }
+
+  /**
+   * Schedules a clean-up step, never before the answer is sent. `atOnce`: only requests that have already
+   * arrived may go first.
+   */
+  #cleanSoon(atOnce = false): void {
+    if (atOnce) setImmediate(() => this.#clean())
+    else if (!this.#isCleaning) setTimeout(() => this.#clean(), CLEAN_MS)
+    this.#isCleaning = true
+  }
+
+  #clean(): void {
+    this.#isCleaning = false
+    if (this.#damaged !== null || this.#lost !== null || !this.#db.open) return
+    const overwritten = this.#overwrittenError()
+    if (overwritten) this.#reasonOf(overwritten)
+    else if (this.#retention.step()) this.#cleanSoon(true)
+  }
+
+  /** Returns the cause of an error: a file that was overwritten meanwhile, or the error itself. Notes damage. */
+  #reasonOf(error: unknown): Error {
+    const reason = this.#overwrittenError() ?? (error as Error)
+    if (isDamage(reason)) this.#damaged = reason.message
+    return reason
+  }
+
+  stop(): void {
+    if (this.#damaged === null) this.#db.close()
   }
 }
 
@@ -218,73 +310,6 @@ const OVERWRITTEN: Readonly<Record<Overwritten, string>> = {
   index: 'waybill.db-shm was truncated or overwritten by another program; restart the gateway',
 }
 
-/** The log belongs to pages that no longer exist. A checkpoint would mix them with the copy. */
-function refuseOverwritten(): void {
-  const error = overwrittenError()
-  if (error !== null) throw error
-}
-
-function overwrittenError(): Error | null {
-  const which = overwritten()
-  return which === null ? null : spoilt(OVERWRITTEN[which])
-}
-
-/** Deletes expired calls soon, and expired responses now. */
-function expire({ expire, now }: { readonly expire: number; readonly now: number }): void {
-  retention.expire(expire)
-  attempt('delete_responses', () => {
-    kept.expire(now)
-    return false
-  })
-}
-
-function report(): ChoreReport {
-  const all = ended
-  ended = {}
-  return all
-}
-
-/** Does a part of a chore. A failure is noted and ends nothing else. */
-function attempt(chore: Chore, part: () => boolean): boolean {
-  try {
-    const isMore = part()
-    ended[chore] ??= null
-    return isMore
-  } catch (error) {
-    rollUps.forget()
-    ended[chore] = reasonOf(error).message
-    return false
-  }
-}
-
-/** Delay of clean-up, ms. Many calls share a step, and no opening waits for it. */
-const CLEAN_MS = 20
-
-/**
- * Schedules a clean-up step, never before the answer is sent. `atOnce`: only requests that have already
- * arrived may go first.
- */
-function cleanSoon(atOnce = false): void {
-  if (atOnce) setImmediate(clean)
-  else if (!cleaning) setTimeout(clean, CLEAN_MS)
-  cleaning = true
-}
-
-function clean(): void {
-  cleaning = false
-  if (damaged !== null || lost !== null) return
-  const overwritten = overwrittenError()
-  if (overwritten) reasonOf(overwritten)
-  else if (retention.step()) cleanSoon(true)
-}
-
-/** Returns the cause of an error: a file that was overwritten meanwhile, or the error itself. Notes damage. */
-function reasonOf(error: unknown): Error {
-  const reason = overwrittenError() ?? (error as Error)
-  if (isDamage(reason)) damaged = reason.message
-  return reason
-}
-
 const UNDO = new Error('undone')
 const NOBODY = { provider: '', model: '', tier: null, weight: 1 }
 const NO_CALL = '00000000-0000-7000-8000-000000000000'
@@ -304,7 +329,3 @@ const PROOF: readonly Write[] = [
     },
   },
 ]
-
-answerRequests(answer, () => {
-  if (damaged === null) db.close()
-})
