@@ -1,6 +1,7 @@
 // Follows the README as a stranger would: in a fresh clone, with an empty home, and with the given versions
-// of Node and npm, installed from npm. Runs every command in order as printed, except for the port. Usage:
-// npm run docs -- readme --node 20 --npm 10
+// of Node and npm, installed from npm. Runs every command in order as printed, except for the port. With --tests, its
+// `npm test` runs only the tests below PATH, for a second version of Node. Usage:
+// npm run docs -- readme --node 20 --npm 10 [--tests PATH]
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -11,7 +12,11 @@ import { commandBlocks } from './commands/blocks.ts'
 import { openIn } from './commands/place.ts'
 
 const { values } = parseArgs({
-  options: { node: { type: 'string', default: '24' }, npm: { type: 'string', default: '11' } },
+  options: {
+    node: { type: 'string', default: '24' },
+    npm: { type: 'string', default: '11' },
+    tests: { type: 'string' },
+  },
 })
 const root = join(import.meta.dirname, '../..')
 const scratch = mkdtempSync(join(tmpdir(), 'waybill-readme-'))
@@ -59,7 +64,10 @@ try {
     onOutput: (text) => process.stdout.write(text),
   })
   let ran = 0
-  for (const block of commandBlocks(readFileSync(join(clone, 'README.md'), 'utf8'))) {
+  for (const printed of commandBlocks(readFileSync(join(clone, 'README.md'), 'utf8'))) {
+    const block = values.tests
+      ? { ...printed, text: printed.text.replace(/npm test$/m, `$& -- ${values.tests}`) }
+      : printed
     if (block.language !== 'sh' && block.language !== 'console') continue
     if (block.attributes['after-ctrl-c'] !== undefined) await place.close()
     const from = Date.now()
