@@ -4,9 +4,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
+import { after, type TestContext } from 'node:test'
 import type { ZodType } from 'zod'
-import { type MockServer, type Script, startMockServer } from '../../mocks/test-upstream.ts'
+import { answer, type MockServer, type Script, startMockServer } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
 import { SILENT } from '../core/process-log.ts'
 import { createGateway, type Gateway, type GatewayOptions } from '../gateway/create-gateway.ts'
@@ -64,13 +64,16 @@ export const slowness = (): number => Math.max(1, loadavg()[0]! / availableParal
  * Gateways of each test. The gateways close before the test's directories are removed, because a gateway
  * without its record reports errors and retries.
  */
-const gateways = new WeakMap<TestContext, Set<Gateway>>()
+const gateways = new WeakMap<Owner, Set<Gateway>>()
 
-async function closeGateways(t: TestContext): Promise<void> {
+/** A test, or the tests of a file, at whose end gateways close. */
+type Owner = Pick<TestContext, 'after' | 'diagnostic'>
+
+async function closeGateways(t: Owner): Promise<void> {
   await Promise.all([...(gateways.get(t) ?? [])].map((gateway) => gateway.close(100)))
 }
 
-export const temporaryDirectory = (t: TestContext): string => {
+export const temporaryDirectory = (t: Owner): string => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-'))
   t.after(async () => {
     await closeGateways(t)
@@ -81,7 +84,7 @@ export const temporaryDirectory = (t: TestContext): string => {
 
 let blank: Buffer | undefined
 /** Makes a data directory with a copy of an empty database, because a migration takes ten times as long. */
-function dataDirectory(t: TestContext): string {
+function dataDirectory(t: Owner): string {
   const directory = temporaryDirectory(t)
   if (blank) writeFileSync(databaseFile(directory), blank, { mode: 0o600 })
   else {
@@ -91,7 +94,7 @@ function dataDirectory(t: TestContext): string {
   return directory
 }
 
-export async function testGateway(t: TestContext, setup: Setup = {}): Promise<TestGateway> {
+export async function testGateway(t: Owner, setup: Setup = {}): Promise<TestGateway> {
   const {
     providers = { alpha: undefined },
     server = '',
@@ -148,6 +151,45 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
         const { json } = await get(`/api/usage/request-logs/${id}`, { headers })
         return json?.completed_at && json
       }),
+  }
+}
+
+let endShared = async () => {}
+
+/**
+ * Returns `testGateway` for the tests of a file that change nothing about their gateway except the answers of its providers:
+ * equal setups share one gateway, which each test gets with the given answers and with empty ledgers, but with the calls of
+ * earlier tests on record. A setup with `options` or `data` gets a gateway of its own, as a test needs that closes its
+ * gateway or teaches it a refusal. Call this at the top of a file.
+ */
+export function sharedGateways(): typeof testGateway {
+  const started = new Map<string, Promise<TestGateway>>()
+  const ends: (() => unknown)[] = []
+  let test: Owner
+  const file = {
+    after: (end: () => unknown) => void ends.push(end),
+    diagnostic: (said: string) => test.diagnostic(said),
+  } as Owner
+  const end = async () => {
+    started.clear()
+    for (const each of ends.splice(0)) await each()
+  }
+  after(end)
+  return async (t, setup = {}) => {
+    if (setup.options || setup.data !== undefined) return testGateway(t, setup)
+    if (endShared !== end) await endShared() // of the file before, in the same process
+    endShared = end
+    test = t
+    const { providers = { alpha: answer() }, ...settings } = setup
+    const key = JSON.stringify([Object.keys(providers), settings])
+    if (!started.has(key)) started.set(key, testGateway(file, setup))
+    const gateway = await started.get(key)!
+    for (const [name, script = answer()] of Object.entries(providers)) {
+      const upstream = gateway.upstream[name]!
+      upstream.script = script
+      upstream.ledger.length = 0
+    }
+    return gateway
   }
 }
 
