@@ -17,8 +17,10 @@ import {
   usageChunk,
 } from '../../mocks/test-upstream.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
-import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { ask, sharedGateways, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
+
+const sharedGateway = sharedGateways()
 
 const PRICED = 'models: { alpha/model-a: { price: { input: 1, output: 10 } } }'
 const ROUTES = 'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }'
@@ -34,7 +36,7 @@ async function use(gateway: TestGateway, body: unknown, headers = {}) {
 }
 
 test('a cache hit gives the same answer, reaches no provider, costs 0, and is recorded with the saved cost (USE-08, LOG-01)', async (t) => {
-  const gateway = await testGateway(t, { providers: { alpha: wholeOrStream }, config: ON })
+  const gateway = await sharedGateway(t, { providers: { alpha: wholeOrStream }, config: ON })
   for (const stream of [false, true]) {
     const before = gateway.received()
     const first = await use(gateway, ask('auto', { stream }), { 'x-session-id': 's' })
@@ -66,7 +68,7 @@ test('a cache hit gives the same answer, reaches no provider, costs 0, and is re
 })
 
 test('an answer without a content type is also returned from the cache without a content type (USE-08)', async (t) => {
-  const gateway = await testGateway(t, {
+  const gateway = await sharedGateway(t, {
     config: ON,
     providers: {
       alpha(response) {
@@ -76,16 +78,19 @@ test('an answer without a content type is also returned from the cache without a
     },
   })
   for (const expected of ['MISS', 'HIT']) {
-    const { status, cache, headers } = await use(gateway, ask('auto'))
+    const { status, cache, headers } = await use(gateway, ask('auto', { seed: 1 }))
     assert.deepEqual([status, cache, headers.get('content-type')], [200, expected, null])
   }
 })
 
 test('a streamed hit includes usage if its client requested it, whether or not the stored call did (USE-03, USE-08)', async (t) => {
   for (const asksFirst of [true, false]) {
-    const gateway = await testGateway(t, { providers: { alpha: streamed('a', 'b') }, config: ON })
+    const gateway = await sharedGateway(t, { providers: { alpha: streamed('a', 'b') }, config: ON })
     const call = async (include_usage: boolean) => {
-      const got = await use(gateway, ask('auto', { stream: true, stream_options: { include_usage } }))
+      const got = await use(
+        gateway,
+        ask('auto', { stream: true, stream_options: { include_usage }, seed: asksFirst ? 2 : 3 }),
+      )
       assert.match(
         got.text,
         /"content":"a"[\s\S]+"content":"b"[\s\S]+"finish_reason":"stop"[\s\S]+data: \[DONE\]\n\n$/,
@@ -199,8 +204,8 @@ test('an answer that may differ next time, or is too large, is not cached (USE-0
     })
 })
 
-test('an answer whose client left is not cached (USE-08)', async (t) => {
-  const gateway = await testGateway(t, {
+test('an answer whose client left is recorded as aborted and not cached (USE-08, LOG-06)', async (t) => {
+  const gateway = await sharedGateway(t, {
     providers: { alpha: stream(chunk({ content: 'a' }), 60_000) },
     config: ON,
   })
@@ -208,19 +213,23 @@ test('an answer whose client left is not cached (USE-08)', async (t) => {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(ask('auto', { stream: true })),
+    body: JSON.stringify(ask('auto', { stream: true, seed: 4 })),
     signal: leave.signal,
   })
   await response.body!.getReader().read()
   leave.abort()
-  assert.equal((await gateway.record(response.headers.get('x-gateway-request-id'))).state, 'aborted')
+  const left = await gateway.record(response.headers.get('x-gateway-request-id'))
+  assert.deepEqual(
+    [left.state, left.status, left.error_code, left.attempt_log[0].outcome],
+    ['aborted', 499, 'client_closed', 'aborted'],
+  )
   gateway.upstream.alpha!.script = stream(
     chunk({ content: 'b' }),
     finish('stop'),
     usageChunk({ usage: USAGE }),
     DONE,
   )
-  const next = await use(gateway, ask('auto', { stream: true }))
+  const next = await use(gateway, ask('auto', { stream: true, seed: 4 }))
   assert.deepEqual([next.cache, next.text.includes('"b"')], ['MISS', true])
 })
 

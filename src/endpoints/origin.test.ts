@@ -4,7 +4,9 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
-import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { ask, sharedGateways, type TestGateway, testGateway } from '../test/test-gateway.ts'
+
+const sharedGateway = sharedGateways()
 
 const BODY = JSON.stringify(ask('auto'))
 
@@ -56,7 +58,7 @@ const ORIGINS = [
 ] as const
 
 test('a web page can make calls only from the gateway’s own address, with the Origin that its browser sends', async (t) => {
-  const gateway = await testGateway(t)
+  const gateway = await sharedGateway(t)
   for (const [origin, host, status] of ORIGINS)
     await t.test(`a call from ${origin || 'an empty Origin'} to ${host} receives ${status}`, async () => {
       const before = gateway.received()
@@ -92,7 +94,7 @@ test('only allowed names and origins may make calls', async (t) => {
 })
 
 test('a web page that does not send JSON is refused with 415, and nothing is spent', async (t) => {
-  const gateway = await testGateway(t)
+  const gateway = await sharedGateway(t)
   for (const type of [null, 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
     await t.test(type ?? 'no Content-Type', async () => {
       const got = await call(gateway, 'http://localhost:PORT', 'localhost:PORT', type)
@@ -102,7 +104,7 @@ test('a web page that does not send JSON is refused with 415, and nothing is spe
 })
 
 test('a client without an Origin may leave out the Content-Type', async (t) => {
-  const gateway = await testGateway(t)
+  const gateway = await sharedGateway(t)
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     body: new Blob([BODY]),

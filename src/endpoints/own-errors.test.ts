@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunk, DONE, stream } from '../../mocks/test-upstream.ts'
-import { ask, providerKey, testGateway } from '../test/test-gateway.ts'
+import { ask, providerKey, sharedGateways } from '../test/test-gateway.ts'
+
+const sharedGateway = sharedGateways()
 
 test('every gateway error has the request’s id in both x-request-id and the body', async (t) => {
-  const gateway = await testGateway(t)
+  const gateway = await sharedGateway(t)
   for (const path of ['/v1/chat/completions', '/nowhere', '/api/sessions?limit=x', '/v1/models/none']) {
     const { status, headers, json } = await gateway.get(path)
     assert.ok(status >= 400, path)
@@ -19,7 +21,7 @@ test('every gateway error has the request’s id in both x-request-id and the bo
 test('a provider’s key in a successful answer does not reach the client (KEEP-02)', async (t) => {
   const key = providerKey('alpha')
   const content = `you sent ${key}`
-  const gateway = await testGateway(t, {
+  const gateway = await sharedGateway(t, {
     providers: {
       alpha: (response, { json }) => {
         if (json.stream)

@@ -9,8 +9,17 @@ import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { answer, fail, streamed, USAGE } from '../../mocks/test-upstream.ts'
 import { idAt } from '../core/call.ts'
-import { ask, slowness, type TestGateway, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
+import {
+  ask,
+  sharedGateways,
+  slowness,
+  type TestGateway,
+  TWO_TARGETS,
+  testGateway,
+} from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
+
+const sharedGateway = sharedGateways()
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 const KEYS = `
@@ -99,7 +108,7 @@ test('a gateway reports that its page was not built', async (t) => {
 })
 
 test('a page token has the read rights of its key, but can create neither calls nor tokens (PAGE-03)', async (t) => {
-  const gateway = await testGateway(t, { config: KEYS })
+  const gateway = await sharedGateway(t, { config: KEYS })
   for (const key of ['ann', 'bob']) await gateway.chat(ask('auto'), as(`key-of-${key}`))
   const { status, json } = await gateway.get('/page/sign-in', post(as('key-of-ann')))
   assert.equal(status, 200)
@@ -151,7 +160,7 @@ test('a code can be used once, within a minute, to sign in; its token expires af
 })
 
 test('signing in from another site’s page, or without a key, is refused', async (t) => {
-  const gateway = await testGateway(t, { config: KEYS })
+  const gateway = await sharedGateway(t, { config: KEYS })
   for (const [headers, expected] of [
     [{}, 401],
     [as('nope'), 401],
@@ -226,7 +235,7 @@ test('the feed reports each change to a call with the fields of the call’s rec
 })
 
 test('a client’s feed has only its own calls, and an admin’s feed has all calls (PAGE-04)', async (t) => {
-  const gateway = await testGateway(t, { config: KEYS })
+  const gateway = await sharedGateway(t, { config: KEYS })
   const [ann, boss] = [await follow(t, gateway, 'key-of-ann'), await follow(t, gateway, 'key-of-boss')]
   await gateway.chat(ask('auto'), as('key-of-bob'))
   const { headers } = await gateway.chat(ask('auto'), as('key-of-ann'))

@@ -7,7 +7,9 @@ import { type TestContext, test } from 'node:test'
 import { answer, chunk, DONE, type Script, stream } from '../../mocks/test-upstream.ts'
 import { csvCell } from '../endpoints/export.ts'
 import { escaped } from '../terminal/clean.ts'
-import { testGateway } from '../test/test-gateway.ts'
+import { sharedGateways, testGateway } from '../test/test-gateway.ts'
+
+const sharedGateway = sharedGateways()
 
 /** Sends these bytes and returns everything received. */
 const send = (url: string, bytes: string): Promise<string> =>
@@ -61,7 +63,7 @@ test('every answer tells the browser not to guess its content type (PAGE-02)', a
 const streamed: Script = stream(chunk({ content: 'a' }, { finish_reason: 'stop' }), DONE)
 
 test('a request with two Host headers is refused, and one with a single Host header is answered (KEEP-06)', async (t) => {
-  const { url, received } = await testGateway(t)
+  const { url, received } = await sharedGateway(t)
   const { host } = new URL(url)
   const body = JSON.stringify({ model: 'auto', messages: [] })
   const request = (line: string, ...hosts: string[]) =>
@@ -123,7 +125,7 @@ test('an answer with large provider headers stays readable and includes the smal
     'x-ratelimit-a': 'a'.repeat(7_000),
   }
   const small = { 'retry-after': '7', 'x-ratelimit-z': 'z' }
-  const { url, upstream } = await testGateway(t)
+  const { url, upstream } = await sharedGateway(t)
   for (const [status, more] of [
     [200, {}],
     [200, { stream: true }],
