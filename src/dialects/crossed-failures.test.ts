@@ -98,7 +98,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
   })
 
   test(`after a ${provider} provider refuses reasoning from a ${client} client, one request without reasoning is sent and recorded`, async (t) => {
-    const gateway = await crossedGateway(t, provider, (response, received) => {
+    const script: Script = (response, received) => {
       const { reasoning_effort, thinking } = received.json
       const refuses = reasoning_effort !== undefined || thinking !== undefined
       const said = errorOf(
@@ -110,7 +110,9 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
           ? answer()
           : json({ content: [{ type: 'text', text: 'x' }], stop_reason: 'end_turn' })
       ;(refuses ? json(said, 400) : good)(response, received)
-    })
+    }
+    // A gateway of its own, because it learns the refusal.
+    const gateway = await crossedGateway(t, provider, script, { options: {} })
     const wish =
       client === 'messages'
         ? () => gateway.anthropic.messages.create({ ...asked, output_config: { effort: 'high' } })

@@ -114,6 +114,7 @@ test('a chat provider receives the image in a Messages client’s tool result as
     t,
     'chat',
     json({ model: 'm', choices: [{ message: { content: 'seen' }, finish_reason: 'length' }], usage: USAGE }),
+    { options: {} }, // its metrics begin at 0
   )
   const { data: message, response } = await gateway.anthropic.messages
     .create({

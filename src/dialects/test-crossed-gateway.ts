@@ -4,7 +4,9 @@ import type { TestContext } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import type { Script } from '../../mocks/test-upstream.ts'
-import { type Setup, testGateway } from '../test/test-gateway.ts'
+import { type Setup, sharedGateways } from '../test/test-gateway.ts'
+
+const sharedGateway = sharedGateways()
 
 /**
  * Starts the gateway. `route`: additional settings of the route `auto`; `config`: additional YAML after this
@@ -16,7 +18,7 @@ export async function crossedGateway(
   script: Script,
   { route = '', config = '', ...setup }: Setup & { readonly route?: string } = {},
 ) {
-  const gateway = await testGateway(t, {
+  const gateway = await sharedGateway(t, {
     providers: { alpha: script },
     dialects: { alpha: [api] },
     config: `routes: { auto: { ${route} targets: [ { model: alpha/m } ] } }\n${config}`,

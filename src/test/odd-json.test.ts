@@ -67,7 +67,7 @@ test('a responses request with input twice is sent again without reasoning that 
       res,
       received,
     )
-  const { get, sent } = await crossedGateway(t, 'responses', script)
+  const { get, sent } = await crossedGateway(t, 'responses', script, { options: {} })
   const input = '[{"type":"reasoning","summary":[],"encrypted_content":"x"},{"role":"user","content":"hi"}]'
   const { status } = await get('/v1/responses', post(`{"model":"auto","input":"x","input":${input}}`))
   assert.deepEqual([status, asked, sent().input], [200, 2, [{ role: 'user', content: 'hi' }]])

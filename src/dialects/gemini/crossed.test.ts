@@ -7,11 +7,13 @@ import Anthropic from '@anthropic-ai/sdk'
 import { type GenerateContentResponse, GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
 import type { Script } from '../../../mocks/test-upstream.ts'
-import { testGateway } from '../../test/test-gateway.ts'
+import { sharedGateways } from '../../test/test-gateway.ts'
 import { crossStream, readStream } from '../test-crossing.ts'
 
+const sharedGateway = sharedGateways()
+
 async function crossed(t: TestContext, api: string, script: Script, model = 'gemini-2.5-flash') {
-  const gateway = await testGateway(t, {
+  const gateway = await sharedGateway(t, {
     providers: { alpha: script },
     dialects: { alpha: [api] },
     config: `routes: { auto: { targets: [ { model: alpha/${model} } ] } }\nresilience: { cooldown: 0s }`,

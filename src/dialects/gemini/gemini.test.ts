@@ -6,9 +6,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script, stream } from '../../../mocks/test-upstream.ts'
-import { providerKey, type Setup, testGateway } from '../../test/test-gateway.ts'
+import { providerKey, type Setup, sharedGateways } from '../../test/test-gateway.ts'
 import { samples } from './test-samples.ts'
 import { GeminiTraits } from './traits.ts'
+
+const sharedGateway = sharedGateways()
 
 const ONE = `models: { alpha/m: { price: { input: 1, output: 10, cached_input: 0.1 } } }
 routes: { auto: { description: everyday, targets: [ { model: alpha/m } ] } }`
@@ -17,7 +19,7 @@ const TWO = 'routes: { auto: { targets: [ { model: alpha/m }, { model: beta/m } 
 const start = async (t: TestContext, setup: Setup = {}) => {
   const providers = setup.providers ?? { alpha: undefined }
   const dialects = Object.fromEntries(Object.keys(providers).map((name) => [name, ['gemini']]))
-  const gateway = await testGateway(t, { config: ONE, dialects, ...setup })
+  const gateway = await sharedGateway(t, { config: ONE, dialects, ...setup })
   const send = (
     verb: string,
     body: unknown,

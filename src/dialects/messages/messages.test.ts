@@ -2,11 +2,13 @@
 // request, the client's answer, and the record. Behaviour of all dialects is tested in ../toy. Over 250
 // lines, because it is a list of cases with one fixture.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type Script, stream } from '../../../mocks/test-upstream.ts'
-import { providerKey, type Setup, testGateway } from '../../test/test-gateway.ts'
+import { providerKey, type Setup, sharedGateways } from '../../test/test-gateway.ts'
 import { samples } from './test-samples.ts'
 import { MessagesTraits } from './traits.ts'
+
+const sharedGateway = sharedGateways()
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const PRICE = '{ input: 3, output: 15, cached_input: 0.3, cache_write: 3.75, cache_write_1h: 6 }'
@@ -14,10 +16,10 @@ const ONE = `models: { alpha/m: { price: ${PRICE} } }
 routes: { auto: { targets: [ { model: alpha/m } ] } }`
 const TWO = 'routes: { auto: { targets: [ { model: alpha/m }, { model: beta/m } ] } }'
 
-const start = async (t: Parameters<typeof testGateway>[0], setup: Setup = {}) => {
+const start = async (t: TestContext, setup: Setup = {}) => {
   const providers = setup.providers ?? { alpha: undefined }
   const dialects = Object.fromEntries(Object.keys(providers).map((name) => [name, ['messages']]))
-  const gateway = await testGateway(t, { config: ONE, dialects, ...setup })
+  const gateway = await sharedGateway(t, { config: ONE, dialects, ...setup })
   const send = (body: unknown, headers: Record<string, string> = {}, query = '') =>
     gateway.get(`/v1/messages${query}`, {
       method: 'POST',
@@ -126,14 +128,6 @@ test('cache reads and writes count as input, are recorded separately, and have t
     Math.abs(cost_usd - (10 * 3 + 2_000 * 0.3 + 200 * 3.75 + 100 * 6 + 100 * 15) / 1e6) < 1e-12,
     `${cost_usd}`,
   )
-})
-
-test('a stream arrives byte for byte, including pings, comments and unknown events, and its usage is merged (DIAL-03, MSG-09)', async (t) => {
-  const { send, record } = await start(t, { providers: { alpha: stream(samples.stream('theirs')) } })
-  const answer = await send(ask({ stream: true }))
-  assert.equal(answer.text, samples.stream('theirs'))
-  const { state, tokens, response_model } = await record(answer.headers.get('x-gateway-request-id'))
-  assert.deepEqual([state, tokens, response_model], ['completed', samples.read.tokens, 'theirs'])
 })
 
 test('token counts at the end of a stream replace earlier counts, unless the later counts are zero', async (t) => {

@@ -6,11 +6,13 @@ import { type TestContext, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { type Script, stream } from '../../../mocks/test-upstream.ts'
-import { testGateway } from '../../test/test-gateway.ts'
+import { sharedGateways } from '../../test/test-gateway.ts'
 import { message, response, streamOf } from './test-samples.ts'
 
+const sharedGateway = sharedGateways()
+
 async function crossed(t: TestContext, api: string, script: Script, config = '') {
-  const gateway = await testGateway(t, {
+  const gateway = await sharedGateway(t, {
     providers: { alpha: script },
     dialects: { alpha: [api] },
     config: `routes: { auto: { targets: [ { model: alpha/m } ] } }\n${config}`,
@@ -490,7 +492,7 @@ test('the official chat client reads text, calls and usage in a Responses provid
 })
 
 test('after a switch to another model family, the new provider never receives the old provider’s encrypted reasoning as its own (DIAL-07)', async (t) => {
-  const gateway = await testGateway(t, {
+  const gateway = await sharedGateway(t, {
     providers: { claude: stream(CLAUDE), gpt: stream(GPT) },
     dialects: { claude: ['messages'], gpt: ['responses'] },
     config: 'routes: { auto: { targets: [ { model: claude/m } ] } }',

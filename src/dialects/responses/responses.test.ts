@@ -3,20 +3,22 @@
 // lines, because it is a list of cases with one fixture.
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type Script, stream } from '../../../mocks/test-upstream.ts'
-import { providerKey, type Setup, testGateway } from '../../test/test-gateway.ts'
+import { providerKey, type Setup, sharedGateways } from '../../test/test-gateway.ts'
 import { message, response, samples, streamOf } from './test-samples.ts'
 import { ResponsesTraits } from './traits.ts'
+
+const sharedGateway = sharedGateways()
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const ONE = 'routes: { auto: { targets: [ { model: alpha/m } ] } }'
 const TWO = 'routes: { auto: { targets: [ { model: alpha/m }, { model: beta/m } ] } }'
 
-const start = async (t: Parameters<typeof testGateway>[0], setup: Setup = {}) => {
+const start = async (t: TestContext, setup: Setup = {}) => {
   const providers = setup.providers ?? { alpha: undefined }
   const dialects = Object.fromEntries(Object.keys(providers).map((name) => [name, ['responses']]))
-  const gateway = await testGateway(t, { config: ONE, dialects, ...setup })
+  const gateway = await sharedGateway(t, { config: ONE, dialects, ...setup })
   const send = (body: unknown, headers: Record<string, string> = {}, query = '') =>
     gateway.get(`/v1/responses${query}`, {
       method: 'POST',
@@ -140,41 +142,6 @@ test('a stream arrives byte for byte, including comments, unknown events and [DO
   assert.equal(answer.text, samples.stream('theirs'))
   const { state, tokens, response_model } = await record(answer.headers.get('x-gateway-request-id'))
   assert.deepEqual([state, tokens, response_model], ['completed', samples.read.tokens, 'theirs'])
-})
-
-test('encrypted reasoning and unknown items arrive unchanged (RSP-04, RSP-07)', async (t) => {
-  const items = [
-    { id: 'rs_1', type: 'reasoning', summary: [], content: null, encrypted_content: 'gAAA+/==' },
-    {
-      id: 'fc_1',
-      type: 'function_call',
-      namespace: 'collab',
-      name: 'spawn',
-      call_id: 'c1',
-      arguments: '{"a":1.0}',
-    },
-    { id: 'ct_1', type: 'custom_tool_call', name: 'apply_patch', call_id: 'c2', input: '*** Begin Patch\n' },
-    { id: 'ts_1', type: 'tool_search_call', execution: 'client', call_id: 'c3', arguments: {} },
-    { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } },
-    { id: 'cp_1', type: 'compaction', encrypted_content: 'gBBB==' },
-  ]
-  const sse = streamOf(
-    { type: 'response.created', response: response('m', 'in_progress') },
-    ...items.map((item, output_index) => ({ type: 'response.output_item.done', output_index, item })),
-    { type: 'response.completed', response: response('m', 'completed', { output: items }) },
-  )
-  const { send, upstream } = await start(t, { providers: { alpha: stream(sse) } })
-  assert.equal((await send(ask({ stream: true }))).text, sse)
-  const more = {
-    input: [...items, { type: 'compaction_trigger' }],
-    tools: [
-      { type: 'namespace', name: 'collab', tools: [{ type: 'function', name: 'spawn' }] },
-      { type: 'custom', name: 'apply_patch', format: { type: 'grammar', syntax: 'lark', definition: 'x' } },
-      { type: 'tool_search', execution: 'client' },
-    ],
-  }
-  await send(ask({ stream: true, ...more }))
-  assert.deepEqual(upstream.alpha!.ledger.at(-1)!.json, { ...ask({ stream: true, ...more }), model: 'm' })
 })
 
 test('a stream that breaks or ends too early is ended with response.failed, and never looks complete (RSP-03, DIAL-05)', async (t) => {
