@@ -8,11 +8,13 @@ import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../test/test-until.ts'
-import { gatewayTo, recordOf, replyWith, secretOf, startProvider } from './test-provider.ts'
+import { gatewayTo, recordOf, replyWith, secretOf, sharedGatewayTo, startProvider } from './test-provider.ts'
 
 const json = { 'content-type': 'application/json' }
 const AUDIO = 'passthrough: [audio]'
 const EDITS = 'passthrough: [image-edits]'
+
+const relaying = sharedGatewayTo('passthrough: [audio, files, completions]')
 
 const form = (parts: readonly (readonly [string, string])[], boundary = 'b0undary') =>
   `${parts
@@ -39,11 +41,10 @@ test('a disabled endpoint is answered like any unknown path', async (t) => {
 })
 
 test('a request keeps every byte except the name of a configured model', async (t) => {
-  const provider = await startProvider(
+  const { provider, gateway } = await relaying(
     t,
     replyWith({ model: 'tts-1', usage: { input_tokens: 3, output_tokens: 5 } }),
   )
-  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
   const bodies = [
     [
       '{ "voice":"a\\u0062", "model" : "one/tts-1",\n "n":1.50 }',
@@ -73,8 +74,7 @@ test('a request keeps every byte except the name of a configured model', async (
 })
 
 test('a form keeps every byte except the name of a configured model, in any part', async (t) => {
-  const provider = await startProvider(t, replyWith({ text: 'silence' }))
-  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const { provider, gateway } = await relaying(t, replyWith({ text: 'silence' }))
   const file = ['name="file"; filename="a.wav"', '\0\x01RIFF\r\n--other\r\n'] as const
   for (const [sent, expected] of [
     [form([file, ['name="model"', 'one/whisper-1']]), form([file, ['name="model"', 'whisper-1']])],
@@ -101,8 +101,7 @@ test('a form keeps every byte except the name of a configured model, in any part
 })
 
 test('a form with ten thousand parts keeps every byte, and a model in one of the first parts is found', async (t) => {
-  const provider = await startProvider(t, replyWith({ text: '' }))
-  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const { provider, gateway } = await relaying(t, replyWith({ text: '' }))
   const parts = Array.from({ length: 10_000 }, (_, n) => [`name="p${n}"`, String(n)] as const)
   const withModel = (model: string) =>
     form([...parts.slice(0, 100), ['name="model"', model], ...parts.slice(100)])
@@ -113,8 +112,7 @@ test('a form with ten thousand parts keeps every byte, and a model in one of the
 })
 
 test('a model in the last part, beyond the head, is ignored, and the call is sent to the default provider', async (t) => {
-  const provider = await startProvider(t, replyWith({ text: '' }))
-  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const { provider, gateway } = await relaying(t, replyWith({ text: '' }))
   const body = form([
     ['name="file"; filename="a"', 'x'.repeat(300_000)],
     ['name="model"', 'one/whisper-1'],
@@ -125,8 +123,7 @@ test('a model in the last part, beyond the head, is ignored, and the call is sen
 })
 
 test('a request that names its model twice is refused, and nothing is sent', async (t) => {
-  const provider = await startProvider(t, replyWith({}))
-  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const { provider, gateway } = await relaying(t, replyWith({}))
   const twice = form([
     ['name="model"', 'a'],
     ['name="model"', 'b'],
@@ -145,12 +142,11 @@ test('a request that names its model twice is refused, and nothing is sent', asy
 
 test('the call is recorded before its request is sent (PASS-01)', async (t) => {
   let states: string[] = []
-  const provider = await startProvider(t, async (response, arrived) => {
-    const { json } = await gateway.get('/api/usage/request-logs')
+  const { gateway } = await relaying(t, async (response, arrived) => {
+    const { json } = await gateway.get('/api/usage/request-logs?limit=1')
     states = json.data.map(({ state, completed_at }: any) => `${state} ${completed_at}`)
     return replyWith({})(response, arrived)
   })
-  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
   await gateway.get('/v1/audio/speech', { method: 'POST', headers: json, body: '{}' })
   assert.deepEqual(states, ['routed null'])
 })
@@ -188,7 +184,7 @@ test('the client’s credential is not passed on, and each provider receives its
 test('large bodies pass through in both directions, byte for byte (PASS-02)', async (t) => {
   const piece = Buffer.alloc(2 ** 16, 'wav ')
   const down = createHash('sha256')
-  const provider = await startProvider(t, async (response) => {
+  const { provider, gateway } = await relaying(t, async (response) => {
     response.writeHead(200, { 'content-type': 'audio/wav' })
     for (let n = 0; n < 512; n++) {
       piece.writeUInt32LE(n)
@@ -198,7 +194,6 @@ test('large bodies pass through in both directions, byte for byte (PASS-02)', as
     }
     response.end()
   })
-  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
   const up = createHash('sha256')
   async function* body() {
     for (let n = 0; n < 512; n++) {
@@ -221,8 +216,7 @@ test('large bodies pass through in both directions, byte for byte (PASS-02)', as
 
 test("a provider's error reaches the client without the operator's key, and is on record", async (t) => {
   const said = { error: { code: 'bad', message: `the key ${secretOf('one')} is unknown` } }
-  const provider = await startProvider(t, replyWith(said, 401))
-  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const { gateway } = await relaying(t, replyWith(said, 401))
   const answer = await gateway.get('/v1/audio/speech', { method: 'POST', headers: json, body: '{}' })
   assert.deepEqual(
     [answer.status, answer.json.error],
@@ -298,10 +292,9 @@ const newest = (gateway: { get(path: string): Promise<{ json: any }> }) =>
   })
 
 test('a call whose upload stops, or whose client disconnects during the answer, is recorded as aborted', async (t) => {
-  const provider = await startProvider(t, (response) => {
+  const { provider, gateway } = await relaying(t, (response) => {
     response.writeHead(200, { 'content-type': 'audio/wav' }).write('RIFF')
   })
-  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
   const head = (length: number) =>
     `POST /v1/audio/translations HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${length}\r\n\r\n`
   const stopping = rawRequest(gateway.url, head(1_000_000) + 'x'.repeat(300_000))
@@ -320,12 +313,7 @@ test('a call whose upload stops, or whose client disconnects during the answer, 
 })
 
 test('a read whose client disconnects before the answer is recorded as aborted', async (t) => {
-  const provider = await startProvider(t, () => {})
-  const gateway = await gatewayTo(
-    t,
-    { one: { dialect: 'openai', origin: provider.origin } },
-    'passthrough: [files]',
-  )
+  const { provider, gateway } = await relaying(t, () => {})
   const leave = new AbortController()
   const left = assert.rejects(fetch(`${gateway.url}/v1/files`, { signal: leave.signal }))
   await until('the read has arrived', () => provider.begun.count > 0)
@@ -339,8 +327,9 @@ test('a read whose client disconnects before the answer is recorded as aborted',
 })
 
 test('an upload that ends before its model could be read leaves no record and reaches no provider', async (t) => {
-  const provider = await startProvider(t, replyWith({}))
-  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const { provider, gateway } = await relaying(t, replyWith({}))
+  const records = async () => (await gateway.get('/api/usage/request-logs?limit=200')).json.data.length
+  const before = await records()
   const socket = rawRequest(
     gateway.url,
     'POST /v1/audio/speech HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n{"mo',
@@ -348,13 +337,12 @@ test('an upload that ends before its model could be read leaves no record and re
   await sleep(50)
   socket.destroy()
   await sleep(50)
-  assert.equal((await gateway.get('/api/usage/request-logs')).json.data.length, 0)
+  assert.equal(await records(), before)
   assert.equal(provider.begun.count, 0)
 })
 
 test('a client that waits for 100 Continue receives it', async (t) => {
-  const provider = await startProvider(t, replyWith({ text: 'ok' }))
-  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const { provider, gateway } = await relaying(t, replyWith({ text: 'ok' }))
   const socket = rawRequest(
     gateway.url,
     'POST /v1/audio/translations HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 4\r\nConnection: close\r\n\r\n',
@@ -377,13 +365,8 @@ test('a provider’s refusal in the middle of an upload is relayed immediately',
 })
 
 test('a range request reaches the provider, and its answer reaches the client', async (t) => {
-  const provider = await startProvider(t, (response) =>
+  const { provider, gateway } = await relaying(t, (response) =>
     response.writeHead(206, { 'content-range': 'bytes 1-2/4', 'content-type': 'text/plain' }).end('bc'),
-  )
-  const gateway = await gatewayTo(
-    t,
-    { one: { dialect: 'openai', origin: provider.origin } },
-    'passthrough: [files]',
   )
   const answer = await gateway.get('/v1/files/file-1/content', { headers: { range: 'bytes=1-2' } })
   assert.deepEqual(
@@ -457,18 +440,13 @@ keys: [ { name: team, digest: "${digest}", budget: { usd: 1 } } ]`,
 })
 
 test('usage at the end of a stream is recorded', async (t) => {
-  const provider = await startProvider(t, (response) => {
+  const { gateway } = await relaying(t, (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write('data: {"choices":[{"text":"a"}]}\n\n')
     response.end(
       'data: {"model":"m","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":1}}\n\ndata: [DONE]\n\n',
     )
   })
-  const gateway = await gatewayTo(
-    t,
-    { one: { dialect: 'openai', origin: provider.origin } },
-    'passthrough: [completions]',
-  )
   const body = '{"model":"one/m","prompt":"a","stream":true}'
   const answer = await gateway.get('/v1/completions', { method: 'POST', headers: json, body })
   assert.match(answer.text, /\[DONE\]/)
@@ -568,14 +546,9 @@ test('a relayed stream that ends with an error is on record as failed, and one t
   const error = 'data: {"error":{"message":"busy","type":"server_error","code":"overloaded"}}\n\n'
   const text = 'data: {"choices":[{"text":"a"}]}\n\n'
   const streams = [`${text}${error}`, `${text}${error}data: [DONE]\n\n`, `${error}${text}`]
-  const provider = await startProvider(t, (response) => {
+  const { gateway } = await relaying(t, (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(streams.shift())
   })
-  const gateway = await gatewayTo(
-    t,
-    { one: { dialect: 'openai', origin: provider.origin } },
-    'passthrough: [completions]',
-  )
   const ends: unknown[] = []
   for (let n = 0; n < 3; n++) {
     const body = '{"model":"one/m","prompt":"a","stream":true}'
@@ -671,8 +644,7 @@ keys: [ { name: a, digest: "${digest('a-key-of-the-test')}" }, { name: b, role: 
 })
 
 test('a form that servers read in different ways is refused, and nothing is sent', async (t) => {
-  const provider = await startProvider(t, replyWith({ text: '' }))
-  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const { provider, gateway } = await relaying(t, replyWith({ text: '' }))
   const model = form([['name="model"', 'a']])
   const part = (head: string, value = 'a') => `--b0undary\r\n${head}\r\n\r\n${value}\r\n--b0undary--\r\n`
   const disposition = 'Content-Disposition: form-data'
@@ -706,8 +678,7 @@ test('a form that servers read in different ways is refused, and nothing is sent
 })
 
 test('unusual spellings of a form that all servers read alike are read, and keep their bytes', async (t) => {
-  const provider = await startProvider(t, replyWith({ text: '' }))
-  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const { provider, gateway } = await relaying(t, replyWith({ text: '' }))
   const part = (head: string) => `--b0undary\r\n${head}\r\n\r\none/a\r\n--b0undary--\r\n`
   for (const [type, body] of [
     [

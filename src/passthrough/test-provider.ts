@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { TestContext } from 'node:test'
-import { type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { after, type TestContext } from 'node:test'
+import { type Setup, sharedGateways, type TestGateway, testGateway } from '../test/test-gateway.ts'
 
 export interface Arrived {
   readonly method: string
@@ -17,18 +17,23 @@ export interface Arrived {
   readonly sha256: string
 }
 
+/** A test, or the tests of a file. */
+interface Owner {
+  after(end: () => unknown): void
+}
+
 type Answer = (response: ServerResponse, arrived: Arrived) => unknown
 
 export interface TestProvider {
   readonly origin: string
-  readonly arrived: readonly Arrived[]
+  readonly arrived: Arrived[]
   /** Number of requests with complete headers. */
   readonly begun: { count: number }
 }
 
 const KEPT_BYTES = 2 ** 20
 
-export async function startProvider(t: TestContext, answer: Answer): Promise<TestProvider> {
+export async function startProvider(t: Owner, answer: Answer): Promise<TestProvider> {
   const arrived: Arrived[] = []
   const begun = { count: 0 }
   const server = createServer(async (request, response) => {
@@ -73,17 +78,40 @@ export const gatewayTo = (
   config = '',
   data?: string,
 ): Promise<TestGateway> =>
-  testGateway(t, {
-    ...(data !== undefined && { data }),
-    providers: {},
-    env: Object.fromEntries(Object.keys(providers).map((name) => [`${name}_key`, secretOf(name)])),
-    config: `${Object.entries(providers)
-      .map(([name, { dialect, origin }]) => {
-        const base = dialect === 'openai' ? `${origin}/v1` : origin
-        return `  ${name}: { dialect: ${dialect}, base_url: "${base}", key: $${name}_key }`
-      })
-      .join('\n')}\n${config}`,
-  })
+  testGateway(t, { ...(data !== undefined && { data }), ...setupTo(providers, config) })
+
+const setupTo = (providers: Parameters<typeof gatewayTo>[1], config: string): Setup => ({
+  providers: {},
+  env: Object.fromEntries(Object.keys(providers).map((name) => [`${name}_key`, secretOf(name)])),
+  config: `${Object.entries(providers)
+    .map(([name, { dialect, origin }]) => {
+      const base = dialect === 'openai' ? `${origin}/v1` : origin
+      return `  ${name}: { dialect: ${dialect}, base_url: "${base}", key: $${name}_key }`
+    })
+    .join('\n')}\n${config}`,
+})
+
+/**
+ * Shares one provider, named `one`, and its gateway among the tests of a file. Each test sets the answers, and finds
+ * no earlier request. Call this at the top of a file.
+ */
+export function sharedGatewayTo(config: string) {
+  const share = sharedGateways()
+  const ends: (() => unknown)[] = []
+  after(() => ends.map((end) => end()))
+  let answer: Answer
+  let provider: TestProvider | undefined
+  return async (t: TestContext, answers: Answer) => {
+    answer = answers
+    provider ??= await startProvider({ after: (end) => ends.push(end) }, (response, arrived) =>
+      answer(response, arrived),
+    )
+    provider.arrived.length = 0
+    provider.begun.count = 0
+    const gateway = await share(t, setupTo({ one: { dialect: 'openai', origin: provider.origin } }, config))
+    return { provider, gateway }
+  }
+}
 
 export const secretOf = (provider: string): string => `sk-${provider}-of-the-operator`
 

@@ -106,8 +106,10 @@ test('an answer that stops in the middle, or never ends, ends the call with a cl
       504,
     ],
   ]
+  let behaves = silent
+  const gateway = await startGateway(t, await startProvider(t, (...exchange) => behaves(...exchange)))
   for (const [name, behaviour, path, expected] of cases) {
-    const gateway = await startGateway(t, await startProvider(t, behaviour))
+    behaves = behaviour
     const signal = AbortSignal.timeout(MAX_MS)
     const answer = await gateway.get(path, { signal }).catch((error: Error) => error)
     if (expected === null) assert.ok(answer instanceof Error && answer.name !== 'TimeoutError', name)
