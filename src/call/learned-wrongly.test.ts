@@ -65,7 +65,11 @@ test('until an outdated refusal is forgotten, the refused parameter is omitted w
     pass(days)
     assert.deepEqual(await call(), { adjusted: 'temperature', sent: [undefined] })
   }
-  assert.equal((await get('/api/models/refusals')).json.data.length, 1)
+  const { data } = (await get('/api/models/refusals')).json
+  const { learned_at, until, ...refusal } = data[0]
+  const expected = { provider: 'alpha', model: 'm', parameter: 'temperature', value: null, replaced: false }
+  assert.deepEqual([data.length, refusal], [1, expected])
+  assert.equal(Date.parse(until) - Date.parse(learned_at), 7 * DAY_MS)
 })
 
 test('after seven days the parameter is tried again: it is sent if accepted, and learned again if refused', async (t) => {
