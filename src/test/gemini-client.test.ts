@@ -199,24 +199,4 @@ keys: [ { name: test, role: admin, digest: "sha256:${digest}" } ]`
     const record = await newestRecord()
     assert.deepEqual([record.state, record.error_code], ['aborted', 'client_closed'])
   })
-
-  test('countTokens is relayed, and the provider counts no inference (GEM-08)', async () => {
-    const { totalTokens } = await models.countTokens({ ...ask, model: 'gemini-of-tomorrow' })
-    assert.ok(totalTokens! > 0)
-    assert.deepEqual(
-      mock.entries().map(({ kind, problems }) => [kind, problems]),
-      [['token_count', []]],
-    )
-  })
-
-  test('models.list and models.get return the models (GEM-09)', async () => {
-    const names = []
-    for await (const { name } of await models.list()) names.push(name)
-    assert.deepEqual(names, ['models/auto', 'models/gemini/gemini-2.5-flash'])
-    assert.equal((await models.get({ model: 'auto' })).displayName, 'auto')
-    await assert.rejects(
-      models.get({ model: 'nothing' }),
-      (error) => error instanceof ApiError && error.status === 404,
-    )
-  })
 })
