@@ -182,18 +182,6 @@ test('`waybill serve --replay` reaches no provider, not even a local one whose k
   assert.equal(provider.ledger.length, 0)
 })
 
-test('after SIGTERM, the gateway waits for an open stream to end before it exits (LIFE-02)', async (t) => {
-  const { child, url } = await serve(t, ['--replay', '-c', EXAMPLE, '--port', '0'])
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'auto', stream: true, messages: [{ role: 'user', content: 'x' }] }),
-  })
-  child.kill('SIGTERM')
-  assert.match(await response.text(), /\[DONE\]/)
-  assert.deepEqual(await once(child, 'exit'), [0, null])
-})
-
 test('a busy port, a data directory that cannot be created, or a public address without keys causes a one-line error and exit code 1', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
