@@ -45,7 +45,8 @@ for (const [name, { client }, samples] of ALL) {
 
   test(`${name}: no kind of read causes a request to a provider (PURE-01)`, async (t) => {
     const gateway = await testGateway(t, { dialects })
-    const paths = READS.map(({ path }) => path.replace('*', 'auto'))
+    // All other reads are the same in every dialect, see `../endpoints/read-endpoints.test.ts`.
+    const paths = READS.map(({ path }) => path.replace('*', 'auto')).filter((path) => path.startsWith('/v1'))
     const [own] = fc.sample(way.path, 1)
     for (const path of [...paths, own!, ...way.beside])
       for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE', 'PATCH'])

@@ -62,7 +62,7 @@ test('every answer tells the browser not to guess its content type (PAGE-02)', a
 
 const streamed: Script = stream(chunk({ content: 'a' }, { finish_reason: 'stop' }), DONE)
 
-test('a request with two Host headers is refused, and one with a single Host header is answered (KEEP-06)', async (t) => {
+test('a request with two Host headers or a foreign one is refused, and one with the gateway’s own is answered (KEEP-06)', async (t) => {
   const { url, received } = await sharedGateway(t)
   const { host } = new URL(url)
   const body = JSON.stringify({ model: 'auto', messages: [] })
@@ -90,6 +90,7 @@ test('a request with two Host headers is refused, and one with a single Host hea
         /^HTTP\/1.1 400 [\s\S]*more than one Host/,
         `${line} ${hosts}`,
       )
+  assert.match(await request('GET /v1/models', evil), /^HTTP\/1.1 403 [\s\S]*host_not_allowed/)
   assert.equal(received(), 0)
   assert.match(
     await request('POST /v1/chat/completions', ours, 'x-forwarded-host: evil.example'),
