@@ -56,6 +56,7 @@ async function all(gateway: TestGateway, path: string, key: string): Promise<any
   do {
     const page = await get(gateway, `${path}${path.includes('?') ? '&' : '?'}limit=37${cursor}`, key)
     items.push(...page.data)
+    assert.equal(page.has_more, page.next_cursor !== null)
     cursor = page.next_cursor && `&cursor=${page.next_cursor}`
   } while (cursor)
   return items
