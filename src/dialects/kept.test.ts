@@ -2,15 +2,24 @@
 // to several accounts refuses them before any provider request. A target of another dialect never receives
 // them silently.
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { type Script, startMockServer } from '../../mocks/test-upstream.ts'
-import { providerKey, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { after, before, type TestContext, test } from 'node:test'
+import { type MockServer, type Script, startMockServer } from '../../mocks/test-upstream.ts'
+import {
+  providerKey,
+  type Setup,
+  sharedGateways,
+  type TestGateway,
+  temporaryDirectory,
+  testGateway,
+} from '../test/test-gateway.ts'
 import { samples as chat } from './chat/test-samples.ts'
 import { samples as gemini } from './gemini/test-samples.ts'
 import { referencesIn } from './kept.ts'
 import { samples as messages } from './messages/test-samples.ts'
 import { kept as responsesKept } from './responses/kept.ts'
 import { samples as responses } from './responses/test-samples.ts'
+
+const sharedGateway = sharedGateways()
 
 interface Case {
   readonly what: string
@@ -278,13 +287,18 @@ const answers: Script = (res, { path }) => {
   res.writeHead(200, JSON_TYPE).end(ANSWERS[spoken].answer('m', { prompt_tokens: 1 }))
 }
 
+/** The account of alpha and twin. */
+let own: MockServer
+before(async () => {
+  own = await startMockServer(answers)
+})
+after(() => own.close())
+
 /**
  * Starts a gateway. alpha, beta and twin speak the dialect, and alpha and twin share an account. far and
  * further speak another dialect.
  */
-async function start(t: TestContext, dialect: string): Promise<TestGateway> {
-  const own = await startMockServer(answers)
-  t.after(() => own.close())
+async function start(t: TestContext, dialect: string, more: Setup = {}): Promise<TestGateway> {
   const far = dialect === 'chat' ? 'messages' : 'chat'
   const target = (name: string) => `{ model: ${name}/m }`
   const routes = {
@@ -294,7 +308,7 @@ async function start(t: TestContext, dialect: string): Promise<TestGateway> {
     mixed: ['far', 'alpha', 'further'],
     other: ['far', 'further'],
   }
-  const gateway = await testGateway(t, {
+  const gateway = await sharedGateway(t, {
     providers: { beta: answers, far: answers, further: answers },
     dialects: { alpha: [dialect], twin: [dialect], beta: [dialect], far: [far], further: [far] },
     env: { OWN: providerKey('alpha') },
@@ -307,6 +321,7 @@ ${Object.entries(routes)
       `  ${name}: { strategy: round-robin, targets: [ ${targets.map(target).join(', ')} ] }`,
   )
   .join('\n')}`,
+    ...more,
   })
   return { ...gateway, received: () => gateway.received() + own.ledger.length }
 }
@@ -374,7 +389,7 @@ for (const [dialect, cases] of Object.entries(CASES)) {
 }
 
 test('the record says why targets without the stored state were skipped (STATE-03)', async (t) => {
-  const gateway = await start(t, 'chat')
+  const gateway = await start(t, 'chat', { options: {} }) // whose turns begin with the first target
   const { id } = await ask(gateway, 'chat', 'mixed', CASES.chat![0]!.request)
   const { decision } = await gateway.record(id)
   const reason = 'only alpha can have the file'

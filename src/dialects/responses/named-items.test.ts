@@ -4,8 +4,10 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script } from '../../../mocks/test-upstream.ts'
-import { type Setup, type TestGateway, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
+import { type Setup, sharedGateways, type TestGateway, temporaryDirectory } from '../../test/test-gateway.ts'
 import { message, response, streamOf } from './test-samples.ts'
+
+const sharedGateway = sharedGateways()
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const json = (body: object): Script => {
@@ -83,7 +85,7 @@ const native: Script = (res, { json: asked }) => {
 
 const STORE = 'responses: { store: { enabled: true } }'
 const start = (t: TestContext, config = '', more: Setup = {}) =>
-  testGateway(t, {
+  sharedGateway(t, {
     dialects: { chat: ['chat'], messages: ['messages'], gemini: ['gemini'], native: ['responses'] },
     providers: { chat, messages, gemini, native },
     config: `resilience: { cooldown: 0s, retries: 0 }\n${config}`,

@@ -5,9 +5,11 @@ import { hash } from 'node:crypto'
 import { cpSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import type { Script } from '../../../mocks/test-upstream.ts'
-import { type Setup, type TestGateway, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
+import { type Setup, sharedGateways, type TestGateway, temporaryDirectory } from '../../test/test-gateway.ts'
 import { until } from '../../test/test-until.ts'
 import { samples as chat } from '../chat/test-samples.ts'
+
+const sharedGateway = sharedGateways()
 
 const ROUTE = 'routes: { auto: { targets: [ { model: beta/m } ] } }'
 const CONFIG = `responses: { store: { enabled: true } }\n${ROUTE}`
@@ -24,7 +26,7 @@ function held(): { script: Script; release: () => void } {
 
 /** beta speaks chat. */
 const start = (t: TestContext, beta: Script, setup: Setup = {}) =>
-  testGateway(t, {
+  sharedGateway(t, {
     dialects: { beta: ['chat'] },
     providers: { beta },
     config: CONFIG,
