@@ -154,6 +154,7 @@ export async function testGateway(t: Owner, setup: Setup = {}): Promise<TestGate
   }
 }
 
+/** Closes the gateways of the file that shares some now. */
 let endShared = async () => {}
 
 /**
