@@ -1,5 +1,6 @@
 // Storage of the ledger: an entry is written when a request arrives and completed while it is answered.
 // Reading masks every secret. Independent of providers and transports.
+import { after, stray } from '../../src/shared/boundary.ts'
 import { parseWithDigits } from '../../src/shared/exact-json.ts'
 import type { LedgerAnswer, LedgerEntry } from '../ledger.ts'
 import type { Secrets } from './secrets.ts'
@@ -83,12 +84,13 @@ export function createLedgerBook({ mask }: Pick<Secrets, 'mask'>, limit = MAX_LE
           done()
           resolve(read(entry, n))
         }
-        const timer = setTimeout(() => {
+        const late = () => {
           done()
           reject(new Error(`no request with the nonce ${nonce} arrived within ${timeoutMs} ms`))
-        }, timeoutMs)
+        }
+        const timer = after(timeoutMs, late, stray)
         const done = () => {
-          clearTimeout(timer)
+          timer.close()
           watchers.delete(watcher)
         }
         watchers.add(watcher)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { offences } from './listeners.ts'
 
-test('listeners, timers, callbacks for a timeout and dropped promises outside of the boundary are refused', () => {
+test('listeners, timers and dropped promises outside of the boundary are refused, and other clocks', () => {
   const refused = [
     "socket.on('data', take)",
     "emitter.once('close', () => done())",
@@ -12,6 +12,13 @@ test('listeners, timers, callbacks for a timeout and dropped promises outside of
     'setImmediate(clean)',
     'process.nextTick(() => push())',
     'response.setTimeout(idle, () => response.destroy())',
+    'clock.after(10, work)',
+    'const now = Date.now()',
+    'now = Date.now,',
+    'const began = performance.now()',
+    'const today = new Date().toISOString()',
+    'signal: AbortSignal.timeout(10),',
+    "import { setTimeout as sleep } from 'node:timers/promises'",
     '    void this.ship()',
     'void shipNow().catch(() => {})',
   ]
@@ -24,7 +31,11 @@ test('the boundary, promises that only wait, comments and tests are accepted', (
     "response.prependOnceListener('finish', guarded(finish, stray))",
     'after(10, work, stray)',
     'setImmediate(guarded(look, broken))',
-    'await new Promise((resolve) => setTimeout(resolve, 100))',
+    'timer = clock.after(100, resolve)',
+    'const began = clock.monotonic()',
+    'const made = new Date(created_at)',
+    "import { setImmediate as turn } from 'node:timers/promises'",
+    'setTimeout(ms: number): this {',
     'response.setTimeout(0)',
     'response.setTimeout(this.#options.idle)',
     'const close = () => void this.#held.delete(response)',

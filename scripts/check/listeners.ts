@@ -1,5 +1,5 @@
 // Refuses listeners, timers and dropped promises outside of the boundary (`src/shared/boundary.ts`), because an exception
-// in one would end the process.
+// in one would end the process; and every other clock than the process's (`src/shared/clock.ts`), because tests advance it.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -10,7 +10,7 @@ const REFUSED: readonly (readonly [pattern: RegExp, remedy: string])[] = [
     'register this listener through src/shared/boundary.ts',
   ],
   [
-    /(?<![.\w])(setTimeout|setInterval|setImmediate|queueMicrotask|process\.nextTick)\((?!resolve\b|next\)|guarded\(|this\.#commitSoon)(?!.*\): this)/,
+    /(?<![.\w])(setImmediate|queueMicrotask|process\.nextTick)\((?!resolve\b|next\)|guarded\(|this\.#commitSoon)|\bclock\.(after|every)\((?!.*\bresolve\))/,
     'set this timer through `after`, `every` or `guarded` of src/shared/boundary.ts',
   ],
   [
@@ -20,6 +20,29 @@ const REFUSED: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   [/^\s*void [^0\s]/, 'observe this promise with `detached` of src/shared/boundary.ts'],
 ]
 
+/** Clocks that tests cannot advance. */
+const CLOCKS: typeof REFUSED = [
+  [
+    /(?<![.\w])set(Timeout|Interval)\((?!.*\): this)|\bset(Timeout|Interval)\b.*timers\/promises|AbortSignal\.timeout\(/,
+    'use `after`, `every` or `signalAfter` of src/shared/boundary.ts, or `sleep` of src/shared/clock.ts',
+  ],
+  [
+    /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b|hrtime/,
+    'use `clock` of src/shared/clock.ts',
+  ],
+]
+
+/** Files and folders with clocks of their own, with the reason. */
+const OTHER_CLOCKS: Readonly<Record<string, string>> = {
+  'src/shared/clock.ts': 'the clock itself',
+  'src/page/': 'runs in a browser',
+  'src/statusline/': 'a program that prints one line and ends',
+  'src/testcontainers/': 'waits for another machine, in tests of users',
+  'src/commands/': "programs that a person starts; `serve` gives its gateway the machine's clock",
+  'src/store/sqlite/data-files.ts': "compares with times of files, which are the machine's",
+  'mocks/server/certificate.ts': "TLS compares with the machine's clock",
+}
+
 /** Files and folders whose listeners may throw, with the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/shared/boundary.ts': 'the boundary itself',
@@ -28,24 +51,29 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/testcontainers/': 'runs in tests of users',
   'src/store/sqlite/writer.ts': 'a thread that starts again; its clean-up reports its own errors',
   'mocks/server/intercept.ts': 'runs in tests of users; `enable` and `disable` return nothing',
-  'mocks/server/ledger-book.ts': 'its timer settles a promise',
   'src/commands/': 'programs that end after a fault; `serve` reports the faults of the whole process',
 }
 
 const TESTS = /[.-]test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$|^src\/test\//
 
-/** Returns the lines of a file that may end the process. */
-export const offences = (file: string, text: string): string[] =>
-  TESTS.test(file) || Object.keys(EXCEPTIONS).some((place) => file.startsWith(place))
-    ? []
-    : text
-        .split('\n')
-        .map((line) => line.replace(/^\s*(\/\/|\/?\*).*/, ''))
-        .flatMap((line, at) =>
-          REFUSED.flatMap(([pattern, remedy]) =>
-            pattern.test(line) ? [`${file}:${at + 1}: ${remedy}`] : [],
-          ),
-        )
+/** Folders in which listeners go through the boundary. */
+const BOUNDED = /^(src|mocks\/server)\//
+
+/** Returns the lines of a file that may end the process, or that read another clock. */
+export function offences(file: string, text: string): string[] {
+  const isIn = (places: object) => Object.keys(places).some((place) => file.startsWith(place))
+  const refused = [
+    ...(BOUNDED.test(file) && !isIn(EXCEPTIONS) ? REFUSED : []),
+    ...(isIn(OTHER_CLOCKS) ? [] : CLOCKS),
+  ]
+  if (TESTS.test(file)) return []
+  return text
+    .split('\n')
+    .map((line) => line.replace(/^\s*(\/\/|\/?\*).*/, ''))
+    .flatMap((line, at) =>
+      refused.flatMap(([pattern, remedy]) => (pattern.test(line) ? [`${file}:${at + 1}: ${remedy}`] : [])),
+    )
+}
 
 function main(): void {
   const root = join(import.meta.dirname, '../..')

@@ -5,6 +5,7 @@ import type { ParsedEvent, Target } from '../core/call.ts'
 import type { AnswerCollector, AnswerStoring, NamedItems } from '../dialects/dialect.ts'
 import type { ResponseStore } from '../responses-store/response-store.ts'
 import { after, detached } from '../shared/boundary.ts'
+import type { Timer } from '../shared/clock.ts'
 import { ANSWER_WEIGHT, MEMORY, type MemoryShare } from '../shared/memory.ts'
 import type { Store } from '../store/store.ts'
 import type { GivenItems } from './given-items.ts'
@@ -163,10 +164,10 @@ export class AnswerKeeping {
 
 /** Waits for a promise, at most `ms`. */
 async function within(done: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
   const late = new Promise<void>((resolve) => {
     timer = after(ms, resolve, () => resolve())
   })
   await Promise.race([done.catch(() => {}), late])
-  clearTimeout(timer)
+  timer?.close()
 }

@@ -5,7 +5,8 @@
 import type { AttemptEnd, CallState, ParsedEvent } from '../core/call.ts'
 import { timeOfId } from '../core/call.ts'
 import { noMemory } from '../http/call-slots.ts'
-import { after, detached, stray } from '../shared/boundary.ts'
+import { after, detached, signalAfter, stray } from '../shared/boundary.ts'
+import type { Timer } from '../shared/clock.ts'
 import { MEMORY } from '../shared/memory.ts'
 import type { Store } from '../store/store.ts'
 import { askForKept } from './ask-for-kept.ts'
@@ -26,7 +27,7 @@ const GROWTH = 1.5
 const ANSWER_MS = 30_000
 
 interface Asked extends BackgroundRun {
-  timer: NodeJS.Timeout | undefined
+  timer: Timer | undefined
   wait: number
   isCancelled: boolean
 }
@@ -68,12 +69,12 @@ export class BackgroundRuns implements BackgroundRunner {
 
   stop(): void {
     this.#isStopped = true
-    for (const { timer } of this.#runs.values()) clearTimeout(timer)
+    for (const { timer } of this.#runs.values()) timer?.close()
   }
 
   #schedule(run: Asked): void {
     if (this.#isStopped || !this.#runs.has(run.closing.id)) return
-    clearTimeout(run.timer)
+    run.timer?.close()
     // After a fault of the gateway, it asks again later.
     run.timer = after(
       run.wait,
@@ -118,7 +119,7 @@ export class BackgroundRuns implements BackgroundRunner {
     try {
       const { status, text } = await askForKept(
         provider,
-        { method: 'GET', caller: null, signal: AbortSignal.timeout(ANSWER_MS), take },
+        { method: 'GET', caller: null, signal: signalAfter(ANSWER_MS), take },
         (key) => keptAnswer(run.responseId, '', { basePath, key, factsOf }),
       )
       if (status !== 200) throw new Error(`status ${status}`)
@@ -134,7 +135,7 @@ export class BackgroundRuns implements BackgroundRunner {
     const at = now()
     const tokens = parsed?.tokens ?? null
     const code = maskedCode(errorCode, mask)
-    clearTimeout(run.timer)
+    run.timer?.close()
     this.#runs.delete(closing.id)
     const closed = this.#deps.write({
       ...closing,

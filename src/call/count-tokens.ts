@@ -9,7 +9,7 @@ import type { ClientDialect, TokenCounting } from '../dialects/dialect.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
 import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
-import { detached, once, stray } from '../shared/boundary.ts'
+import { abortAfter, detached, once, stray } from '../shared/boundary.ts'
 import { ask } from './ask-for-kept.ts'
 import type { CallContext } from './context.ts'
 import { withNamedItems } from './named-items.ts'
@@ -107,13 +107,13 @@ async function askProvider(
   if (!upstream.countTokens) return null
   const left = new AbortController()
   const leave = once(response, 'close', () => left.abort(), stray)
+  const limit = abortAfter(left, config.resilience.stream_first_event)
   try {
     const { basePath, platform } = provider
     const { countTokens } = upstream
-    const signal = AbortSignal.any([left.signal, AbortSignal.timeout(config.resilience.stream_first_event)])
     const { status, text } = await ask(
       provider,
-      { method: 'POST', caller, signal, limit: MAX_ANSWER_BYTES },
+      { method: 'POST', caller, signal: left.signal, limit: MAX_ANSWER_BYTES },
       (key) => {
         const made = countTokens.request(request, target.model, { basePath, key })
         return platform?.place(made) ?? made
@@ -127,6 +127,7 @@ async function askProvider(
   } catch {
     return null
   } finally {
+    limit.close()
     response.off('close', leave)
   }
 }

@@ -8,7 +8,7 @@ import type { AskedAbout, ClientDialect, KeptAnswers } from '../dialects/dialect
 import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { dropBody } from '../http/pieces.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
-import { detached, once, stray } from '../shared/boundary.ts'
+import { abortAfter, detached, once, stray } from '../shared/boundary.ts'
 import { askForKept } from './ask-for-kept.ts'
 import type { CallContext } from './context.ts'
 import { maskingOwn } from './own-credential.ts'
@@ -71,15 +71,18 @@ async function answerKept(
   const { keptAnswer } = upstream
   const left = new AbortController()
   const leave = once(response, 'close', () => left.abort(), stray)
-  const limit = AbortSignal.timeout(context.config.resilience.stream_first_event)
+  const limit = abortAfter(left, context.config.resilience.stream_first_event)
   const said = await askForKept(
     provider,
     {
-      ...{ method: about.method, caller: ofCaller, signal: AbortSignal.any([left.signal, limit]) },
+      ...{ method: about.method, caller: ofCaller, signal: left.signal },
       take: (bytes) => admitted.slot.take(bytes),
     },
     (key) => keptAnswer(rest, query, { basePath: provider.basePath, key }),
-  ).finally(() => response.off('close', leave))
+  ).finally(() => {
+    limit.close()
+    response.off('close', leave)
+  })
   const isCancelled = rest.endsWith('/cancel')
   if (said.status === 200 && (rest === id || isCancelled))
     context.background.received(

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer } from '../../mocks/test-upstream.ts'
+import { SYSTEM_CLOCK } from '../shared/clock.ts'
+import { dated } from '../shared/test-clock.ts'
 import { runCli } from '../test/test-cli.ts'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
@@ -29,7 +31,7 @@ async function start(t: TestContext) {
     },
     config:
       'routes: { auto: { on_refused: adjust, targets: [ { model: alpha/m } ] } }\nresilience: { cooldown: 0s, retries: 0 }',
-    options: { now: () => Date.now() + days * DAY_MS },
+    clock: dated(() => SYSTEM_CLOCK.now() + days * DAY_MS),
   })
   const { ledger } = gateway.upstream.alpha!
   /**

@@ -22,6 +22,7 @@ import { type NextAttempt, type SendListener, type SendResult, sendToProvider } 
 import { conversationTooLong } from '../responses-store/response-store.ts'
 import type { AttemptTracker } from '../routing/attempt-tracker.ts'
 import { detached, once, REPORTED, stray } from '../shared/boundary.ts'
+import { clock } from '../shared/clock.ts'
 import { originOf } from '../websocket/inner-socket.ts'
 import { type Answering, type AnswerResult, answerClient } from './answer.ts'
 import { answerCached } from './answer-cached.ts'
@@ -56,7 +57,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   readonly context: CallContext
   readonly #admitted: Admitted
   /** Arrival in ms of the `performance` clock. */
-  readonly #start = performance.now()
+  readonly #start = clock.monotonic()
   #state: 'arriving' | 'on record' | 'closed' = 'arriving'
   /** True once the client has disconnected. */
   #isGone = false
@@ -500,7 +501,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
 
   /** Returns milliseconds since the call arrived. */
   elapsed(): number {
-    return Math.round((performance.now() - this.#start) * 100) / 100
+    return Math.round((clock.monotonic() - this.#start) * 100) / 100
   }
 }
 

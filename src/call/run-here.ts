@@ -3,7 +3,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallOutcome } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { AnswerStoring, ClientDialect, ReadRequest } from '../dialects/dialect.ts'
@@ -11,6 +10,7 @@ import type { JsonBody } from '../http/body.ts'
 import { replyJson } from '../http/reply.ts'
 import type { KeptResponse, ResponseStore } from '../responses-store/response-store.ts'
 import type { Router } from '../routing/router.ts'
+import { clock, sleep } from '../shared/clock.ts'
 
 /**
  * Converts a background request to an ordinary request. Returns null if a target of the route can run
@@ -172,8 +172,8 @@ export class RunsHere {
 
   /** Waits up to `graceMs` for runs to end, and interrupts the rest. */
   async close(graceMs: number): Promise<void> {
-    const end = performance.now() + graceMs
-    while (this.#running.size > 0 && performance.now() < end) await sleep(20)
+    const end = clock.monotonic() + graceMs
+    while (this.#running.size > 0 && clock.monotonic() < end) await sleep(20)
     await Promise.all([...this.#running.values()].map((run) => run.interrupt()))
   }
 }

@@ -3,6 +3,7 @@
 // enabled them.
 import type { IncomingHttpHeaders } from 'node:http'
 import { BytePieces } from '../shared/byte-pieces.ts'
+import { clock } from '../shared/clock.ts'
 import { createMask, type Mask } from '../shared/redact.ts'
 import type { Call, CallOutcome, Target } from './call.ts'
 
@@ -215,7 +216,7 @@ const credentials = (headers: Headers): string[] =>
     .filter(([name]) => /^(authorization|x-api-key|x-goog-api-key)$/.test(name))
     .map(([, value]) => String(value).replace(/^\w+ +/, ''))
 
-const since = (start: number): number => Math.round((performance.now() - start) * 100) / 100
+const since = (start: number): number => Math.round((clock.monotonic() - start) * 100) / 100
 
 /** Returns all header names, with values for harmless headers and null for all other headers. */
 const shown = (headers: Headers, mask: Mask): Record<string, string | null> =>

@@ -2,6 +2,7 @@
 // the configuration and its arguments.
 import type { Config } from '../config/load.ts'
 import { createPricer, PRICE_TABLE, pricingOf } from '../pricing/pricing.ts'
+import { clock } from '../shared/clock.ts'
 
 export interface Finding {
   /** `note`: useful to know, but nothing to repair. */
@@ -57,7 +58,7 @@ export const OLD_PRICES_DAYS = 60
 const DAY = 86_400_000
 
 /** Reports the age of the built-in prices, and the targets for which the cost will be null. */
-export function priceFindings(config: Config, now = Date.now()): Finding[] {
+export function priceFindings(config: Config, now = clock.now()): Finding[] {
   const { name, version, date } = PRICE_TABLE
   const days = Math.floor((now - Date.parse(date)) / DAY)
   const of = `the built-in prices are ${days} days old (${name} ${version}, ${date})`

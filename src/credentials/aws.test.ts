@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import type { AwsAccount } from '../../mocks/server/aws-signature.ts'
 import { type Script, startMockServer } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
+import { dated } from '../shared/test-clock.ts'
 import { testGateway } from '../test/test-gateway.ts'
 import { ACCOUNT, bedrockScript, MESSAGE, useAccount } from './test-aws.ts'
 
@@ -32,7 +33,7 @@ models:
   invoke/${MODEL}: { price: { input: 1, output: 5 } }
 artifacts: { bodies: true }
 `,
-    ...(now && { options: { now } }),
+    ...(now && { clock: dated(now) }),
   })
   const send = (
     model: string,

@@ -3,7 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import { guarded, once, stray } from '../shared/boundary.ts'
+import { guarded, once, signalAfter, stray } from '../shared/boundary.ts'
 
 /** Maximum size of an answer, bytes. Answers with a token have a few thousand. */
 const MAX_ANSWER_BYTES = 2 ** 20
@@ -41,7 +41,7 @@ let isSubscribed = false
 export function withBoundedAnswers<Value>(ms: number, work: () => Promise<Value>): Promise<Value> {
   if (!isSubscribed) subscribe('http.client.request.start', limit)
   isSubscribed = true
-  return limits.run(AbortSignal.timeout(ms), work)
+  return limits.run(signalAfter(ms), work)
 }
 
 /** Requests JSON for a library that has `fetch` replaced. No redirect is followed, because the request has a secret. */

@@ -2,6 +2,7 @@
 // serves all waiting calls. Independent of clouds.
 
 import { after } from '../shared/boundary.ts'
+import type { Timer } from '../shared/clock.ts'
 import { withBoundedAnswers } from './bounded-answers.ts'
 import { CredentialError } from './credentials.ts'
 
@@ -93,9 +94,9 @@ class TimeoutError extends Error {
 }
 
 function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout
+  let timer: Timer
   const timeout = new Promise<never>((_, reject) => {
     timer = after(ms, () => reject(new TimeoutError()), reject)
   })
-  return Promise.race([promise, timeout]).finally(() => clearTimeout(timer))
+  return Promise.race([promise, timeout]).finally(() => timer.close())
 }

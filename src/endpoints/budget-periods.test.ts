@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { answer } from '../../mocks/test-upstream.ts'
+import { dated } from '../shared/test-clock.ts'
 import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
 
@@ -21,7 +22,7 @@ const start = (t: TestContext, budget: string, clock: Clock, data = temporaryDir
   testGateway(t, {
     data,
     providers: { alpha: DOLLAR },
-    options: { now: () => clock.now },
+    clock: dated(() => clock.now),
     config: `models: { alpha/model-a: { price: { input: 0, output: 10000 } } }
 routes: { auto: { targets: [ { model: alpha/model-a }, { model: alpha/unpriced } ] }, free: { targets: [ { model: alpha/unpriced } ] } }
 keys: [ { name: ann, digest: "sha256:${DIGEST}", budget: ${budget} } ]`,

@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { answer, chunk, type Script, stream, streamed } from '../../mocks/test-upstream.ts'
+import { dated } from '../shared/test-clock.ts'
 import { ask, type Setup, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
 
@@ -236,7 +237,7 @@ test('a key can see its own limits and how much of its budget is spent, but noth
     key('ann', 'budget: { usd: 3 }, rate: { requests: 60, per: 1m }'),
     key('root', '', 'admin').replace(', }', ' }'),
   ]
-  const gateway = await start(t, keys.join(', '), { options: { now: () => Date.UTC(2026, 10, 30) } })
+  const gateway = await start(t, keys.join(', '), { clock: dated(() => Date.UTC(2026, 10, 30)) })
   assert.equal((await gateway.chat(ask('auto'), as('ann'))).status, 200)
   assert.deepEqual(await settled(gateway), {
     name: 'ann',
@@ -303,7 +304,7 @@ test('spending restarts each month and is counted separately for each key, and a
   const gateway = await start(t, '', {
     providers: { alpha: cheap, beta: cheap },
     config: `${ROUTES}\ncache: { enabled: true }\nkeys: [ ${keys.join(', ')} ]`,
-    options: { now: () => now },
+    clock: dated(() => now),
   })
   const spent = async (text: string, cache: string, who = 'ann') => {
     const asked = { model: 'auto', messages: [{ role: 'user', content: text }], max_tokens: 7 }

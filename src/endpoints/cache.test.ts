@@ -16,6 +16,7 @@ import {
   USAGE,
   usageChunk,
 } from '../../mocks/test-upstream.ts'
+import { dated } from '../shared/test-clock.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
 import { ask, sharedGateways, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
@@ -271,7 +272,7 @@ test('an answer stays in the cache only until it expires, and the size of the ca
   const gateway = await testGateway(t, {
     providers: { alpha: answer('x'.repeat(50_000)) },
     config: `cache: { enabled: true, ttl: 10m, max_bytes: 1MiB }\n${ROUTES}`,
-    options: { now: () => time },
+    clock: dated(() => time),
   })
   const call = async (seed: number) => (await use(gateway, ask('auto', { seed }))).cache
   assert.deepEqual([await call(0), await call(0)], ['MISS', 'HIT'])

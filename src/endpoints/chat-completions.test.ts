@@ -18,6 +18,7 @@ import {
   USAGE,
   usageChunk,
 } from '../../mocks/test-upstream.ts'
+import { dated } from '../shared/test-clock.ts'
 import {
   ask,
   providerKey,
@@ -378,7 +379,7 @@ test('a failed target is skipped while it cools down, and Retry-After sets the d
   const gateway = await testGateway(t, {
     providers: { alpha: fail(429, { 'retry-after': '5' }), beta: answer() },
     config: TWO_TARGETS,
-    options: { now: () => time },
+    clock: dated(() => time),
   })
   await gateway.chat(ask('auto'))
   const second = await gateway.chat(ask('auto'))

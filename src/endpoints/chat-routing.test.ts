@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { answer, chunk, DONE, event, fail, type Script, stream, streamed } from '../../mocks/test-upstream.ts'
+import { dated } from '../shared/test-clock.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
 import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
@@ -273,7 +274,7 @@ test('after its cooldown, a target is retried by the next call, and by nothing e
   const gateway = await testGateway(t, {
     providers: { alpha: fail(503), beta: answer() },
     config: `resilience: { cooldown: 10s }\n${auto('strategy: priority')}`,
-    options: { now: () => time },
+    clock: dated(() => time),
   })
   await served(gateway)
   time += 10_001

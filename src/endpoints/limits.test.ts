@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { answer, chunk, stream } from '../../mocks/test-upstream.ts'
 import { idOf } from '../core/call.ts'
+import { dated } from '../shared/test-clock.ts'
 import { STEPS } from '../store/sqlite/migrations.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
 import { ask, type Setup, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
@@ -57,7 +58,7 @@ test('once a budget is spent, calls are refused with the time at which it resets
   let time = Date.UTC(2026, 10, 30, 23, 59)
   const gateway = await start(t, {
     config: keys(key('ann', ', budget: { usd: 3, unpriced: allow }'), key('bob', ', budget: { usd: 3 }')),
-    options: { now: () => time },
+    clock: dated(() => time),
   })
   assert.equal((await spend(gateway, 'ann')).status, 200)
   assert.equal(

@@ -7,6 +7,7 @@ import type { OtherEndpoint } from '../http/endpoint.ts'
 import { NOSNIFF } from '../http/reply.ts'
 import { countUnread, disconnectAfter } from '../http/unread.ts'
 import { after, every, on } from '../shared/boundary.ts'
+import type { Timer } from '../shared/clock.ts'
 import { MEMORY, type MemoryShare } from '../shared/memory.ts'
 import type { ReadContext } from './context.ts'
 import { noQuery, ownKey } from './query.ts'
@@ -53,7 +54,7 @@ export const live = {
     let size = 0
     let share: MemoryShare | null = null
     let lost = false
-    let timer: NodeJS.Timeout | null = null
+    let timer: Timer | null = null
     const cut = () => response.destroy()
     const drop = () => {
       share?.release()
@@ -98,8 +99,8 @@ export const live = {
     disconnectAfter(response, 4 * ALIVE_MS)
     const close = () => {
       ignore()
-      clearInterval(alive)
-      if (timer) clearTimeout(timer)
+      alive.close()
+      timer?.close()
       drop()
       open.delete(response)
     }

@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { answer, fail, streamed, USAGE } from '../../mocks/test-upstream.ts'
 import { idAt } from '../core/call.ts'
+import { dated } from '../shared/test-clock.ts'
 import {
   ask,
   sharedGateways,
@@ -138,7 +139,7 @@ test('a page token has the read rights of its key, but can create neither calls 
 
 test('a code can be used once, within a minute, to sign in; its token expires after twelve hours (PAGE-03)', async (t) => {
   let time = Date.now()
-  const gateway = await testGateway(t, { config: KEYS, options: { now: () => time } })
+  const gateway = await testGateway(t, { config: KEYS, clock: dated(() => time) })
   const code = async () => (await gateway.get('/page/code', post(as('key-of-boss')))).json.token as string
   const signIn = async (text: string) => gateway.get('/page/sign-in', post(as(text)))
   const first = await code()

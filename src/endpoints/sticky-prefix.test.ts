@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail } from '../../mocks/test-upstream.ts'
+import { dated } from '../shared/test-clock.ts'
 import { type TestGateway, testGateway } from '../test/test-gateway.ts'
 
 const TARGETS = 'targets: [ { model: alpha/model-a }, { model: beta/model-b } ]'
@@ -34,7 +35,7 @@ test('with `sticky: prefix`, calls with the same beginning stay with one target;
   const gateway = await testGateway(t, {
     providers: { alpha: answer('a', usage(2_100, 1_900)), beta: answer('b', usage(2_200, 200)) },
     config: `routes: { auto: { strategy: round-robin, sticky: prefix, ${TARGETS} } }`,
-    options: { now: () => time },
+    clock: dated(() => time),
   })
   const first = await call(gateway, ask('hello'))
   assert.equal(first.resolved_provider, 'alpha')

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { answer, chunk, fail, type Script, stream, USAGE } from '../../mocks/test-upstream.ts'
+import { dated } from '../shared/test-clock.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
@@ -164,7 +165,7 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
   const gateway = await testGateway(t, {
     providers: { alpha: moody, beta: moody },
     config: CONFIG,
-    options: { now: clock() },
+    clock: dated(clock()),
   })
   const at = (number: number) => ({
     messages: [{ role: 'user', content: `number ${number}` }],

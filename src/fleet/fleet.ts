@@ -6,6 +6,7 @@ import { type Account, accountName, periodsOf } from '../core/period.ts'
 import type { Log } from '../core/process-log.ts'
 import type { NoteChore } from '../core/upkeep.ts'
 import { after, detached, stray } from '../shared/boundary.ts'
+import { clock, sleep, type Timer } from '../shared/clock.ts'
 import { type Reads, readsThrough } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
 import type {
@@ -231,26 +232,26 @@ async function firstBeats(
   beat: () => Promise<void>,
   isTold: () => boolean,
 ): Promise<void> {
-  const until = Date.now() + START_MS
+  const until = clock.monotonic() + START_MS
   do {
     await thread.ask('ship', null, START_MS).catch(() => {})
     await beat()
-  } while (!isTold() && Date.now() < until)
+  } while (!isTold() && clock.monotonic() < until)
 }
 
 /** Sends heartbeats with a pause after the end of each. Returns a function that stops the heartbeats. */
 function keepBeating(beat: () => Promise<void>): () => void {
   let stopped = false
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
   const later = () => {
-    clearTimeout(timer)
+    timer?.close()
     if (!stopped) timer = after(PULSE_MS, next, later)
   }
   const next = () => beat().finally(later)
   later()
   return () => {
     stopped = true
-    clearTimeout(timer)
+    timer?.close()
   }
 }
 
@@ -271,7 +272,7 @@ function startLink(options: FleetOptions, digest: () => string): Link {
   const letGo = async () => {
     if (lettingGo) return
     lettingGo = true
-    await new Promise((resolve) => setTimeout(resolve, 100)) // several batches share one write
+    await sleep(100) // several batches share one write
     await journal.shipped(shipped).catch(() => {}) // the next acknowledgement includes this one
     lettingGo = false
   }

@@ -2,6 +2,7 @@
 // and each request has a timeout. A thread that dies is restarted. Does not interpret the requests.
 import { Worker } from 'node:worker_threads'
 import { after, on, stray } from '../shared/boundary.ts'
+import type { Timer } from '../shared/clock.ts'
 import type { AskName, Asks, FleetReply, FleetRequest, WorkerData } from './protocol.ts'
 
 export interface FleetThread {
@@ -20,7 +21,7 @@ export function startFleetThread(
   const source = import.meta.url.endsWith('.ts') ? './worker.ts' : './fleet-worker.js'
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
   let worker: Worker | null = null
-  let again: NodeJS.Timeout | undefined
+  let again: Timer | undefined
   let stopping = false
   let id = 0
 
@@ -64,7 +65,7 @@ export function startFleetThread(
       }
       const timer = after(ms, giveUp, reject)
       const ended = (settle: () => void) => {
-        clearTimeout(timer)
+        timer.close()
         settle()
       }
       waiting.set(mine, {
@@ -79,7 +80,7 @@ export function startFleetThread(
     ask,
     async stop() {
       stopping = true
-      clearTimeout(again)
+      again?.close()
       await ask('stop', null, 6_000).catch(() => {})
       await worker?.terminate()
     },

@@ -163,8 +163,8 @@ const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1
   },
   drop: ({ id, keyName }) => log.kept.drop(id, keyName),
   async stop() {
-    clearInterval(timer)
-    for (const each of timers.values()) clearTimeout(each)
+    timer.close()
+    for (const each of timers.values()) each.close()
     if (sender && failure === null) {
       await shipNow().catch(() => {}) // the rest is shipped at the next start
       await log.reportStop(sender).catch(() => {})

@@ -30,6 +30,7 @@ import { type Observer, type WatchedCall, watchWrites } from '../observe/watch.t
 import { createConnections } from '../providers/connections.ts'
 import { RoutingState } from '../routing/routing-state.ts'
 import { onStray } from '../shared/boundary.ts'
+import { clock, useClock } from '../shared/clock.ts'
 import { MEMORY } from '../shared/memory.ts'
 import { packageFile } from '../shared/package-root.ts'
 import { createReservations } from '../store/reservations.ts'
@@ -52,7 +53,22 @@ const PAGE_DIRECTORY = pathToFileURL(packageFile('dist/page/'))
 
 /** Starts a gateway. Rejects with StoreError if its data directory is unusable, or if the port is taken. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const { now = Date.now, random = Math.random, replay = false, dialects = DIALECTS } = options
+  const leaveClock = useClock(options.clock)
+  try {
+    const { url, reload, stop } = await compose(options)
+    let stopped: Promise<void> | undefined
+    const close = (graceMs = 5_000) => (stopped ??= stop(graceMs).finally(leaveClock))
+    return { url, reload, close }
+  } catch (error) {
+    leaveClock()
+    throw error
+  }
+}
+
+/** Joins the parts, in the order in which they need each other. */
+async function compose(options: GatewayOptions) {
+  const { now } = clock
+  const { random = Math.random, replay = false, dialects = DIALECTS } = options
   const [log, context] = [unfailing(options.log ?? SILENT), () => inForce.context]
   const { server: bind, telemetry } = options.config
   refuseOpenAccess(options.config, bind.host, replay)
@@ -85,7 +101,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     onCallOver: (callId) => reservations.forget(callId),
   })
   const directory = directoryOf(options)
-  const place = { directory, now, fleet: inFleet !== undefined, onChore: upkeep.note }
+  const place = { directory, fleet: inFleet !== undefined, onChore: upkeep.note }
   const store = await openRecord(options, place, log, meters)
   const learned = replay ? NOTHING_LEARNED : openLearned(directory, now, upkeep)
   const [routingState, connections] = [new RoutingState(now), createConnections(options.wire)]
@@ -148,8 +164,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await connections.destroy()
     ignoreStrays()
   }
-  let stopped: Promise<void> | undefined
-  return { url, reload: inForce.reload, close: (graceMs = 5_000) => (stopped ??= stop(graceMs)) }
+  return { url, reload: inForce.reload, stop }
 }
 
 /** Returns the targets of all routes with their cooldown state. */
@@ -192,7 +207,7 @@ const openLearned = (directory: string, now: () => number, { note }: Upkeep): Le
 /** Opens the store and logs its failures. */
 const openRecord = (
   { config: { durability, retention, artifacts }, onDoubt, threads }: GatewayOptions,
-  place: Pick<StoreOptions, 'directory' | 'now' | 'fleet' | 'onChore'>,
+  place: Pick<StoreOptions, 'directory' | 'fleet' | 'onChore'>,
   log: Log,
   meters: Pick<Metrics, 'failed'>,
 ): Promise<Journal> =>

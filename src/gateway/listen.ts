@@ -39,8 +39,8 @@ export async function stopListening(server: Server, graceMs: number): Promise<vo
   const cut = () => server.closeAllConnections()
   const cutOff = after(graceMs, cut, cut)
   await closed
-  clearInterval(idle)
-  clearTimeout(cutOff)
+  idle.close()
+  cutOff.close()
 }
 
 function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): Error {

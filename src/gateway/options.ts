@@ -4,6 +4,7 @@ import type { Loaded } from '../config/load.ts'
 import type { Log } from '../core/process-log.ts'
 import type { Dialects } from '../dialects/registry.ts'
 import type { Recordings } from '../endpoints/context.ts'
+import type { Clock } from '../shared/clock.ts'
 
 export type { Recordings }
 
@@ -15,8 +16,8 @@ export interface GatewayOptions extends Loaded {
   readonly replay?: boolean
   /** Recordings for the endpoints that list them. */
   readonly recordings?: Recordings
-  /** Clock in milliseconds since the epoch; Date.now by default. */
-  readonly now?: () => number
+  /** Clock of the whole process until the gateway is closed: its times and its timers. The machine's by default. */
+  readonly clock?: Clock
   /** Random numbers, uniform in [0, 1); Math.random by default. */
   readonly random?: () => number
   /** Observes the bytes of each exchange with a provider. */

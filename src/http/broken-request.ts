@@ -2,6 +2,7 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { idOf } from '../core/call.ts'
+import { clock } from '../shared/clock.ts'
 
 const BROKEN: Record<string, [number, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout'],
@@ -21,7 +22,7 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
   const message = `The request is invalid: ${reason}.`
   const body = JSON.stringify({
     error: { message, type: 'invalid_request_error', param: null, code },
-    request_id: idOf(Date.now()),
+    request_id: idOf(clock.now()),
   })
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

@@ -152,10 +152,10 @@ function stayWhileThere({ request, response }: Turn): void {
     return
   }
   const probe = () => {
-    if (response.headersSent || response.destroyed) clearInterval(timer)
+    if (response.headersSent || response.destroyed) timer.close()
     else response.writeProcessing()
   }
   const timer = every(PROBE_MS, probe, () => response.destroy())
-  once(response, 'close', () => clearInterval(timer), stray)
+  once(response, 'close', () => timer.close(), stray)
   if (!isRead) probe() // our own read is answered before the first request
 }

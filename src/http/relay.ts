@@ -12,6 +12,7 @@ import type {
 } from '../core/call.ts'
 import { type ErrorCode, GatewayError } from '../core/errors.ts'
 import { detached, every, first, once } from '../shared/boundary.ts'
+import type { Timer } from '../shared/clock.ts'
 import { delivered } from './reply.ts'
 import { countUnread } from './unread.ts'
 
@@ -81,7 +82,7 @@ const PING_INTERVAL_MS = 15_000
 
 class Pump implements StreamSink {
   readonly #tell: (result: RelayResult) => void
-  readonly #pings: NodeJS.Timeout | null
+  readonly #pings: Timer | null
   readonly #response: ServerResponse
   readonly #stream: EventStream
   readonly #options: RelayOptions
@@ -241,7 +242,7 @@ class Pump implements StreamSink {
     errorCode = this.#error && (this.#error.code ?? 'upstream_error'),
   ): void {
     this.#over = true
-    if (this.#pings) clearInterval(this.#pings)
+    this.#pings?.close()
     const [model, tokens] = [this.#model, this.#tokens]
     const [responseId, containerId] = [this.#responseId, this.#containerId]
     const result: RelayResult = { state, errorCode, model, responseId, containerId, tokens }

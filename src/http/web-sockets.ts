@@ -96,7 +96,7 @@ export function createWebSockets(): WebSockets {
       }
       const cut = after(graceMs, terminate, () => resolve())
       await promise
-      clearTimeout(cut)
+      cut.close()
     },
   }
 }

@@ -5,6 +5,7 @@
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { clock } from '../shared/clock.ts'
 
 const FILE = 'learned-refusals.json'
 const MAX_AGE_MS = 7 * 24 * 3_600_000
@@ -50,7 +51,7 @@ export const NOTHING_LEARNED: LearnedRefusals = {
 /** `onWritten`: called after each attempt to write the file, with the reason of a failure or null. */
 export function openLearnedRefusals(
   directory: string,
-  now: () => number = Date.now,
+  now: () => number = clock.now,
   onWritten: (failure: string | null) => void = () => {},
 ): LearnedRefusals {
   const file = join(directory, FILE)

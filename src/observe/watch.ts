@@ -3,6 +3,7 @@
 
 import type { Call, CallOutcome, Route, Target } from '../core/call.ts'
 import { costOfCall, type KnownCost, savedOfCall } from '../core/record.ts'
+import { clock } from '../shared/clock.ts'
 import type { Store } from '../store/store.ts'
 import type { EndedAttempt, Write } from '../store/writes.ts'
 
@@ -79,9 +80,9 @@ export function watchWrites(
   }
 
   const writeNext = async (next: Extract<Write, { kind: 'next' }>) => {
-    const began = performance.now()
+    const began = clock.monotonic()
     await write(next)
-    const ms = performance.now() - began
+    const ms = clock.monotonic() - began
     const before = calls.get(next.id)
     const { fallbacks, target } = next
     const watched = before && { ...before, fallbacks, target, requestsSent: next.requestsSent + 1 }
@@ -96,10 +97,10 @@ export function watchWrites(
 
   return {
     open(opening, done) {
-      const began = performance.now()
+      const began = clock.monotonic()
       open(opening, (error) => {
         if (error) return done(error)
-        const ms = performance.now() - began
+        const ms = clock.monotonic() - began
         const { call, route } = opening
         const requestsSent = call.cache === 'HIT' ? 0 : 1
         const watched = { call, route, fallbacks: 0, target: route.candidates[0], requestsSent, ttftMs: null }

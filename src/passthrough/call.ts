@@ -30,6 +30,7 @@ import type { Cost } from '../pricing/cost.ts'
 import { MAX_ERROR_BYTES } from '../providers/attempt-result.ts'
 import { detached, once, REPORTED, stray } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
+import { clock } from '../shared/clock.ts'
 import { ANSWER_WEIGHT } from '../shared/memory.ts'
 import { withoutKey } from '../shared/query-key.ts'
 import type { ObjectMaker } from '../store/reads.ts'
@@ -81,7 +82,7 @@ export class PassthroughCall implements Receiver {
   readonly #context: CallContext
   readonly #upload: Upload
   /** Arrival in ms of the `performance` clock. */
-  readonly #start = performance.now()
+  readonly #start = clock.monotonic()
   #state: 'arriving' | 'on record' | 'closed' = 'arriving'
   #isGone = false
 
@@ -275,9 +276,9 @@ export class PassthroughCall implements Receiver {
       const plain = { path: this.#pathAt(provider.basePath), headers, body: begin }
       const request = (await this.#credential.complete?.(plain, method)) ?? plain
       const { idle, answer } = this.#context.config.resilience
-      this.#answerBy ??= performance.now() + answer
+      this.#answerBy ??= clock.monotonic() + answer
       // All pages of a list are one answer.
-      const left = this.#pages === 0 ? answer : Math.max(this.#answerBy - performance.now(), 0)
+      const left = this.#pages === 0 ? answer : Math.max(this.#answerBy - clock.monotonic(), 0)
       this.#exchange = new PassthroughExchange(this, { idle, answer: left })
       if (this.#isGone) return this.#exchange.abort()
       provider.dispatcher.dispatch(
@@ -735,7 +736,7 @@ export class PassthroughCall implements Receiver {
   }
 
   #elapsed(): number {
-    return Math.round((performance.now() - this.#start) * 100) / 100
+    return Math.round((clock.monotonic() - this.#start) * 100) / 100
   }
 }
 

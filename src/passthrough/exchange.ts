@@ -6,6 +6,7 @@ import type { AttemptOutcome } from '../core/call.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import { after, guarded } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
+import { clock, type Timer } from '../shared/clock.ts'
 
 export interface Receiver {
   /**
@@ -50,7 +51,7 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
   #controller: Controller | null = null
   /** Small pieces that arrived together, and are passed on together: each pass costs as much as for a large one. */
   readonly #small = new BytePieces()
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #stopped: Error | null = null
   #hasStarted = false
   #isPaused = false
@@ -82,7 +83,7 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
       this.#wait(this.#waits.idle)
       yield piece
       // The client's time for the next piece is limited where the piece is read.
-      if (!this.#hasStarted) clearTimeout(this.#timer)
+      if (!this.#hasStarted) this.#timer?.close()
     }
     if (!this.#hasStarted) this.#wait(this.#waits.answer)
   }
@@ -95,7 +96,7 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
   onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return
     this.#hasStarted = true
-    if (this.#receiver.started(status, headers)) this.#until = performance.now() + this.#waits.answer
+    if (this.#receiver.started(status, headers)) this.#until = clock.monotonic() + this.#waits.answer
     this.#wait(this.#waits.idle)
   }
 
@@ -123,7 +124,7 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
     if (this.#receiver.piece(piece)) this.#wait(this.#waits.idle)
     else {
       this.#isPaused = true
-      clearTimeout(this.#timer)
+      this.#timer?.close()
       controller.pause()
     }
   }
@@ -169,9 +170,9 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
   }
 
   #wait(ms: number): void {
-    clearTimeout(this.#timer)
+    this.#timer?.close()
     if (this.#isOver || this.#isPaused) return
-    const left = Math.min(ms, this.#until - performance.now())
+    const left = Math.min(ms, this.#until - clock.monotonic())
     this.#timer = after(
       left,
       () => this.#stop(TIMED_OUT),
@@ -188,6 +189,6 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
 
   #end(): void {
     this.#isOver = true
-    clearTimeout(this.#timer)
+    this.#timer?.close()
   }
 }

@@ -108,7 +108,7 @@ export class Upload {
     const late = () => this.#fail(new GatewayError('request_timeout', SILENT))
     const timer = after(this.#idle, late, late)
     await woken
-    clearTimeout(timer)
+    timer.close()
     if (this.#failure) throw this.#failure
   }
 

@@ -9,6 +9,7 @@ import type {
 import type { Config } from '../config/load.ts'
 import { type Target, type Tokens, targetId } from '../core/call.ts'
 import type { Served, TokenKind } from '../core/served.ts'
+import { clock } from '../shared/clock.ts'
 import { ownRates } from './axes.ts'
 import { type Cost, type OwnPrice, type PricedTokens, UNKNOWN_USAGE } from './cost.ts'
 import { servedCost } from './served-cost.ts'
@@ -236,7 +237,7 @@ function flatRates(provider: Provider, model: string, source: Entry['source']): 
   const prices = provider.models[0]!.prices
   if (Array.isArray(prices) || !Object.values(prices).every((rate) => typeof rate === 'number')) return null
   const million = 1_000_000
-  const rate = (counts: Counts) => (costOf(provider, model, counts, new Date()).usd ?? 0) / million
+  const rate = (counts: Counts) => (costOf(provider, model, counts, new Date(clock.now())).usd ?? 0) / million
   const perToken = {
     input: rate({ input: million }),
     output: rate({ output: million }),
@@ -244,7 +245,7 @@ function flatRates(provider: Provider, model: string, source: Entry['source']): 
     written: rate({ input: million, written: million }),
     writtenForHour: rate({ input: million, written: million, forHour: million }),
   }
-  return { perToken, price: costOf(provider, model, {}, new Date(), source).price }
+  return { perToken, price: costOf(provider, model, {}, new Date(clock.now()), source).price }
 }
 
 /** Returns the library's entry for a provider, by its address or name. */

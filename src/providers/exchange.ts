@@ -8,6 +8,7 @@ import type { EventStream, StreamEnd, StreamPart, StreamSink, Transport } from '
 import type { UpstreamDialect } from '../dialects/dialect.ts'
 import { after, stray } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
+import type { Timer } from '../shared/clock.ts'
 import { ANSWER_WEIGHT, MEMORY, type MemoryShare } from '../shared/memory.ts'
 import { hasOtherKeys, inTurn, LARGE_BYTES } from '../shared/turns.ts'
 import {
@@ -58,7 +59,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   #share: MemoryShare | null = null
   /** True if no more bytes will arrive. */
   #isOver = false
-  #timer: NodeJS.Timeout
+  #timer: Timer
   /** Controller of the request; set when the request is written to a connection. */
   #controller: Controller | null = null
   /** Reason why the gateway itself ended the exchange. */
@@ -118,7 +119,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   /** Resumes the stream after `parts` returned false. */
   resume(): void {
     if (this.#ended) return
-    clearTimeout(this.#timer)
+    this.#timer.close()
     this.#timer = this.#arm(this.#limits.idle)
     this.#controller?.resume()
   }
@@ -234,7 +235,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
 
   /** Reads a whole answer, if it is large in the turn of its key. */
   #completeWhole(): void {
-    clearTimeout(this.#timer)
+    this.#timer.close()
     if (this.#size < LARGE_BYTES) this.#judge()
     else inTurn(this.#keyName, () => this.#judge(), stray)
   }
@@ -350,7 +351,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     return true
   }
 
-  #arm(ms: number): NodeJS.Timeout {
+  #arm(ms: number): Timer {
     return after(
       ms,
       () => this.#stop(TIMED_OUT),
@@ -369,13 +370,13 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   }
 
   #pause(): void {
-    clearTimeout(this.#timer)
+    this.#timer.close()
     this.#controller?.pause()
   }
 
   #decide(result: AttemptResult): void {
     if (this.#decided) return
-    clearTimeout(this.#timer)
+    this.#timer.close()
     this.#decided = true
     if (result.kind === 'stream') this.#timer = this.#arm(this.#limits.idle)
     this.#settled(result)
@@ -384,7 +385,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   #finish(how: StreamEnd): void {
     if (this.#ended) return
     this.#ended = how
-    clearTimeout(this.#timer)
+    this.#timer.close()
     this.#sink?.end(how)
   }
 }

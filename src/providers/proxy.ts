@@ -69,7 +69,7 @@ export function openTunnel(
   const settle = (error: Error | null, socket: Socket | null) => {
     if (isOver) return
     isOver = true
-    clearTimeout(timer)
+    timer.close()
     callback(error, socket)
   }
   const refuse = (why: string) => request.destroy(new ProxyError(why))

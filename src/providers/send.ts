@@ -23,6 +23,7 @@ import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ProviderAccess, ProviderRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
 import type { Platform } from '../platforms/platform.ts'
 import { detached } from '../shared/boundary.ts'
+import { clock } from '../shared/clock.ts'
 import { Adjuster, type AdjusterOptions } from './adjuster.ts'
 import {
   type AttemptResult,
@@ -586,6 +587,6 @@ function answeredOf(answer: AttemptResult): CredentialAnswer | null {
 export function retryAfterMs({ headers }: Pick<Failure, 'headers'>): number | null {
   const value = headers['retry-after']
   if (!value) return null
-  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
+  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - clock.now()
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), 3_600_000) : null
 }

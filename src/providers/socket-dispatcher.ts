@@ -9,6 +9,7 @@ import type { Dispatcher } from 'undici'
 import type { RawData, WebSocket } from 'ws'
 import { elementsOf, memberText, omitMembers, spliceMembers } from '../json/splice.ts'
 import { after, detached, guarded, on, stray } from '../shared/boundary.ts'
+import { clock, type Timer } from '../shared/clock.ts'
 import { inputItems, OutputCollector } from '../websocket/continuation.ts'
 import { eventOf, isEnd, typeOf } from '../websocket/frames.ts'
 import { trustedWith } from './trusted-certificates.ts'
@@ -81,7 +82,7 @@ export class SocketDispatcher {
     const headers = pairs(options.headers as readonly string[])
     const wantsStream = headers.some(([name, value]) => name === 'accept' && value === 'text/event-stream')
     const isResponses = /\/responses(\?|$)/.test(options.path) && typeof options.body === 'string'
-    if (!wantsStream || !isResponses || performance.now() < this.#refusedUntil)
+    if (!wantsStream || !isResponses || clock.monotonic() < this.#refusedUntil)
       return this.#options.http.dispatch(options, handler)
     const handshake = handshakeOf(headers)
     const name = JSON.stringify([options.path, handshake])
@@ -118,7 +119,7 @@ export class SocketDispatcher {
     this.#opening++
     const ws = await connect(this.#options, job).finally(() => this.#opening--)
     if (typeof ws === 'number') {
-      if (NO_SOCKET.includes(ws)) this.#refusedUntil = performance.now() + REFUSED_MS
+      if (NO_SOCKET.includes(ws)) this.#refusedUntil = clock.monotonic() + REFUSED_MS
       this.#options.http.dispatch(options, handler)
       return
     }
@@ -189,7 +190,7 @@ async function connect(
     socket.terminate()
   }
   const timer = after(connectMs, late, fault)
-  return promise.finally(() => clearTimeout(timer))
+  return promise.finally(() => timer.close())
 }
 
 /** Maximum bytes of a message that belongs to no request. */
@@ -211,8 +212,8 @@ interface ConnectionEvents {
 /** One connection; has one response at a time. */
 class Connection {
   readonly name: string
-  usedAt = performance.now()
-  readonly #openedAt = performance.now()
+  usedAt = clock.monotonic()
+  readonly #openedAt = clock.monotonic()
   readonly #ws: WebSocket
   readonly #headers: Opened['headers']
   readonly #events: ConnectionEvents
@@ -223,7 +224,7 @@ class Connection {
   #latest: Running | null = null
   /** Conversation after the last response: its id, its number of items, and their digest. */
   #known: { readonly id: string; readonly count: number; readonly digest: string } | null = null
-  #timer: NodeJS.Timeout | null = null
+  #timer: Timer | null = null
   #isClosed = false
 
   constructor({ socket: ws, connection, headers }: Opened, name: string, events: ConnectionEvents) {
@@ -263,7 +264,7 @@ class Connection {
 
   get isFree(): boolean {
     const isOpen = !this.#isClosed && this.#ws.readyState === this.#ws.OPEN // not after the provider has said goodbye
-    return isOpen && !this.#running && performance.now() - this.#openedAt < MAX_AGE_MS
+    return isOpen && !this.#running && clock.monotonic() - this.#openedAt < MAX_AGE_MS
   }
 
   /** Returns true if the connection has the beginning of a conversation, or the continued response. */
@@ -281,7 +282,7 @@ class Connection {
    * may be left out.
    */
   send(job: Job, items: readonly string[]): void {
-    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer?.close()
     const previous = previousIn(job.body)
     const known = previous === undefined && this.continues(items, undefined) ? this.#known : null
     const message = omitMembers(job.body, [['stream'], ['stream_options']])
@@ -374,14 +375,14 @@ class Connection {
 
   #free(): void {
     this.#running = null
-    this.usedAt = performance.now()
+    this.usedAt = clock.monotonic()
     this.#timer = after(IDLE_MS, () => this.close(), stray).unref()
   }
 
   /** Handles the end of the connection. */
   #over(code: number): void {
     this.#isClosed = true
-    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer?.close()
     this.#events.closed()
     const running = this.#running
     this.#running = null

@@ -1,5 +1,6 @@
 // Fetches and reads providers' own reports of usage and cost. A saved report is read in the same way. Only
 // reads; no request here can cause an inference.
+import { signalAfter } from '../shared/boundary.ts'
 import type { Bill, Line } from './bill.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -232,7 +233,7 @@ async function fetchPage(
 ): Promise<Json> {
   let response: Response
   try {
-    response = await fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(PAGE_TIMEOUT_MS) })
+    response = await fetch(url, { headers, redirect: 'error', signal: signalAfter(PAGE_TIMEOUT_MS) })
   } catch {
     throw new ReportError(
       `${new URL(url).origin} does not answer, so the report of ${name} cannot be fetched`,

@@ -1,8 +1,8 @@
 // Responses that the gateway itself stores: request and answer, encrypted, for the key of the call. A
 // response contains its own input and output and names the previous response. Independent of dialects and the
 // database.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '../core/errors.ts'
+import { sleep } from '../shared/clock.ts'
 import { MEMORY, type MemoryShare, REQUEST_WEIGHT } from '../shared/memory.ts'
 import { resultInTurn } from '../shared/turns.ts'
 import type { KeptRow, KeptRowReads, KeptRowWrites } from '../store/kept-rows.ts'

@@ -1,6 +1,7 @@
 // The boundary behind which every listener stands. An exception in a listener, a timer or a promise ends only the
 // exchange that it belongs to, never the process, and is reported. Installs nothing for the whole process, because a
 // library runs in its user's process.
+import { clock, type Timer } from './clock.ts'
 
 /**
  * Ends the exchange that an exception belongs to. Receives an Error and the arguments of the listener. The boundary
@@ -78,12 +79,23 @@ export function ignoreErrors(emitter: Pick<Emitter, 'on'>): void {
 }
 
 /** Runs `work` after `ms`. */
-export const after = (ms: number, work: () => unknown, fault: Fault): NodeJS.Timeout =>
-  setTimeout(guarded(work, fault, 'timer'), ms)
+export const after = (ms: number, work: () => unknown, fault: Fault): Timer =>
+  clock.after(ms, guarded(work, fault, 'timer'))
 
 /** Runs `work` every `ms`. */
-export const every = (ms: number, work: () => unknown, fault: Fault): NodeJS.Timeout =>
-  setInterval(guarded(work, fault, 'timer'), ms)
+export const every = (ms: number, work: () => unknown, fault: Fault): Timer =>
+  clock.every(ms, guarded(work, fault, 'timer'))
+
+/** Aborts a controller after `ms`, with the same reason as `AbortSignal.timeout`. */
+export const abortAfter = (controller: AbortController, ms: number): Timer =>
+  after(ms, () => controller.abort(new DOMException('The time is over', 'TimeoutError')), stray)
+
+/** Returns a signal that aborts after `ms`. For rare requests, because its timer runs until then. */
+export function signalAfter(ms: number): AbortSignal {
+  const controller = new AbortController()
+  abortAfter(controller, ms).unref()
+  return controller.signal
+}
 
 /** Observes a promise that nobody waits for. */
 export const detached = (promise: Promise<unknown>, fault: Fault): void =>

@@ -3,6 +3,7 @@
 // key and one for all. Beyond a limit, the newest demand of the key that holds the most is refused, or its connection is
 // closed, and all others go on. Knows keys only by name.
 import { getHeapStatistics } from 'node:v8'
+import { clock } from './clock.ts'
 
 /** Limits in bytes of memory. */
 export interface MemoryLimits {
@@ -158,7 +159,7 @@ export class MemoryAccount {
 
 /** Returns what may be given up, first what costs least. */
 function* inOrder({ cache, unread, demand }: KeyAccount['shares']): Generator<MemoryShare> {
-  const late = performance.now() - PATIENCE_MS
+  const late = clock.monotonic() - PATIENCE_MS
   yield* cache
   for (const each of unread)
     if (each.since < late) yield each
@@ -172,7 +173,7 @@ export class MemoryShare {
   readonly keyName: string | null
   readonly kind: Kind
   /** Start of the wait, for bytes that wait for a client; ms of the `performance` clock. */
-  since = performance.now()
+  since = clock.monotonic()
   bytes = 0
   giveUp: (() => void) | null
   readonly #memory: MemoryAccount
@@ -200,7 +201,7 @@ export class MemoryShare {
     const by = bytes - this.bytes
     if (by === 0) return
     if (this.bytes === 0 || this.kind === 'cache') {
-      this.since = performance.now()
+      this.since = clock.monotonic()
       this.#memory.renew(this)
     }
     this.bytes = bytes

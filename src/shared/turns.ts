@@ -1,7 +1,8 @@
 // Turns of the keys for work that takes long on the main thread, such as reading a large request or answer. One piece
 // of such work is done in each turn of the event loop, of one key after the other. While other keys have calls open,
 // such work takes at most a quarter of the thread's time. Small work needs no turn.
-import { guarded, stray } from './boundary.ts'
+import { after, guarded, stray } from './boundary.ts'
+import { clock } from './clock.ts'
 import { MEMORY } from './memory.ts'
 
 /** Bytes from which reading needs a turn. It takes about a millisecond. */
@@ -39,7 +40,7 @@ export function resultInTurn<Result>(
 
 /** Returns true if another key has calls open, or had some in the last second. */
 export function hasOtherKeys(keyName: string | null): boolean {
-  const now = performance.now()
+  const now = clock.monotonic()
   if (MEMORY.hasOtherKeys(keyName)) othersUntil = now + PRESENT_MS
   return now < othersUntil
 }
@@ -52,9 +53,9 @@ function next(): void {
   waiting.delete(keyName)
   if (later.length > 0) waiting.set(keyName, later)
   isPausing = true
-  const begin = performance.now()
+  const begin = clock.monotonic()
   work!()
-  const end = performance.now()
-  if (hasOtherKeys(keyName)) setTimeout(guarded(next, stray), PAUSE_TIMES * (end - begin))
+  const end = clock.monotonic()
+  if (hasOtherKeys(keyName)) after(PAUSE_TIMES * (end - begin), next, stray)
   else setImmediate(guarded(next, stray))
 }

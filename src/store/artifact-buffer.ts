@@ -2,6 +2,7 @@
 // meanwhile. Under load, only artifacts that remain in the ring are therefore written. A kill loses waiting
 // artifacts, but no record.
 import { after } from '../shared/boundary.ts'
+import type { Timer } from '../shared/clock.ts'
 
 export interface ArtifactLimits {
   readonly keep: number
@@ -28,7 +29,7 @@ export class ArtifactBuffer {
   /** Oldest first. */
   readonly #waiting = new Map<string, { readonly weight: number; json: MakeArtifact | string }>()
   #weight = 0
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #flushing: Promise<void> | null = null
 
   /** `onEnd`: called after each round with the reason of a failure, or null. */
@@ -53,7 +54,7 @@ export class ArtifactBuffer {
 
   /** Writes the waiting artifacts later, also after a fault. */
   readonly #later = (): void => {
-    clearTimeout(this.#timer)
+    this.#timer?.close()
     this.#timer = this.#waiting.size > 0 ? after(WAIT_MS, () => this.flush(), this.#later) : undefined
   }
 
@@ -74,7 +75,7 @@ export class ArtifactBuffer {
    * Writes the waiting artifacts. An artifact that cannot be written stays until it falls out of the ring.
    */
   flush(): Promise<void> {
-    clearTimeout(this.#timer)
+    this.#timer?.close()
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = null
       this.#later()
@@ -86,7 +87,7 @@ export class ArtifactBuffer {
   async drain(): Promise<void> {
     await this.#flushing
     await this.flush()
-    clearTimeout(this.#timer)
+    this.#timer?.close()
   }
 
   async #flush(): Promise<void> {

@@ -1,5 +1,6 @@
 // The clock for deleting old calls. A clock set a year ahead by mistake would delete the whole request log. A
 // jump of the clock is therefore accepted only if it lasts. Independent of the database.
+import { clock } from '../shared/clock.ts'
 
 const HOUR = 3_600_000
 /** Maximum lead over the expected time, ms. */
@@ -10,21 +11,14 @@ const LEAP_MS = 24 * HOUR
  */
 export const DOUBT_MS = HOUR
 
-export interface Clock {
-  /** Milliseconds since the epoch; may jump. */
-  readonly now: () => number
-  /** Milliseconds that have really passed since a fixed moment. */
-  readonly elapsed: () => number
-}
-
-/** Returns a clock, ms since the epoch. `last`: the time of the last event known to be correct, or null. */
-export function guardClock({ now, elapsed }: Clock, last: number | null): () => number {
-  let believed = last ?? now()
-  let since = elapsed()
+/** Returns a function for ms since the epoch. `last`: the time of the last event known to be correct, or null. */
+export function guardClock(last: number | null): () => number {
+  let believed = last ?? clock.now()
+  let since = clock.monotonic()
   let doubtedSince: number | null = null
   return () => {
-    const said = now()
-    const at = elapsed()
+    const said = clock.now()
+    const at = clock.monotonic()
     const expected = believed + (at - since)
     if (said - expected > LEAP_MS) {
       doubtedSince ??= at

@@ -5,6 +5,7 @@
 // immediately. Independent of SQL; both ways to commit are parameters.
 
 import { after, guarded, stray } from '../shared/boundary.ts'
+import { clock, sleep, type Timer } from '../shared/clock.ts'
 import type { Opening, Write } from './writes.ts'
 
 /**
@@ -96,8 +97,8 @@ export class WriteQueue {
   #unwritten: Waiting[] = []
   /** Reads that wait for earlier writes. */
   #flushes: (() => void)[] = []
-  #linger: NodeJS.Timeout | undefined
-  #retry: NodeJS.Timeout | undefined
+  #linger: Timer | undefined
+  #retry: Timer | undefined
   #running: Promise<void> | null = null
   /** True if the batch in flight takes long. */
   #isSlow = false
@@ -189,17 +190,17 @@ export class WriteQueue {
 
   /** Commits all writes so far; gives up the rest after `graceMs`. Add no writes afterwards. */
   async drain(graceMs: number): Promise<void> {
-    const deadline = Date.now() + graceMs
+    const deadline = clock.monotonic() + graceMs
     this.#closing = true
     this.#commitFresh()
     do {
       this.#schedule()
-      await within(this.#running, deadline - Date.now())
-      if (this.#unwritten.length > 0) await sleep(Math.min(RETRY_MS, deadline - Date.now()))
-    } while (this.#pending && Date.now() < deadline)
+      await within(this.#running, deadline - clock.monotonic())
+      if (this.#unwritten.length > 0) await sleep(Math.min(RETRY_MS, deadline - clock.monotonic()))
+    } while (this.#pending && clock.monotonic() < deadline)
     this.#closed = true
-    clearTimeout(this.#retry)
-    clearTimeout(this.#linger)
+    this.#retry?.close()
+    this.#linger?.close()
   }
 
   get #pending(): boolean {
@@ -279,7 +280,7 @@ export class WriteQueue {
     const most = this.#flushes.length > 0 ? this.#closings.length : MAX_CLOSINGS_A_BATCH
     batch.push(...this.#closings.splice(0, most))
     this.#isDue = this.#closings.length > 0
-    clearTimeout(this.#linger)
+    this.#linger?.close()
     this.#linger = undefined
     return batch
   }
@@ -312,7 +313,7 @@ export class WriteQueue {
   /** Watches the duration of a batch in flight. */
   #watch(flushes: readonly (() => void)[]): { stop(): void } {
     let isDone = false
-    let timer: NodeJS.Timeout
+    let timer: Timer
     const wait = (at: number, ms: number) => {
       const look = () => {
         if (isDone || !this.#late(at, flushes)) return
@@ -326,7 +327,7 @@ export class WriteQueue {
       stop: () => {
         isDone = true
         this.#isSlow = false
-        clearTimeout(timer)
+        timer.close()
       },
     }
   }
@@ -418,12 +419,10 @@ const isOpening = ({ kind }: Write): boolean => kind === 'open' || kind === 'nex
 
 /** Waits at most `ms`. Leaves no timer behind, because a timer would keep the process alive. */
 async function within(done: Promise<void> | null, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
   const end = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.max(0, ms))
+    timer = clock.after(Math.max(0, ms), resolve)
   })
   await Promise.race([done, end])
-  clearTimeout(timer)
+  timer?.close()
 }
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)))

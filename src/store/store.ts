@@ -91,10 +91,6 @@ export interface StoreOptions {
   readonly durability: Durability
   readonly retention: RetentionLimits & { readonly days: number }
   readonly artifacts: ArtifactLimits
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
-  /** Milliseconds that have really passed since a fixed moment; by default, those of the process. */
-  readonly elapsed?: () => number
   /** True if calls also go to the log of a fleet. */
   readonly fleet?: boolean
   /** False if the main thread reads and writes; true by default. */

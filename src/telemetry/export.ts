@@ -5,7 +5,8 @@ import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { pairsIn } from '../config/otel.ts'
 import type { CallDetail } from '../core/record.ts'
 import { type TracedCall, type TracingSettings, traceOf } from '../core/tracing.ts'
-import { after, stray } from '../shared/boundary.ts'
+import { after, signalAfter, stray } from '../shared/boundary.ts'
+import { sleep, type Timer } from '../shared/clock.ts'
 import { type Content, type OtlpSpan, type Resource, spansOf } from './spans.ts'
 
 export interface SpanExportOptions {
@@ -60,7 +61,7 @@ export function startTraceExport(options: SpanExportOptions): TraceExport {
   let dropped = 0
   let backoff = 0
   let failure: string | null = null
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
   let running: Promise<void> | null = null
 
   const tell = (reason: string | null) => {
@@ -85,7 +86,7 @@ export function startTraceExport(options: SpanExportOptions): TraceExport {
         method: 'POST',
         headers,
         body: body as Uint8Array<ArrayBuffer>,
-        signal: AbortSignal.timeout(ANSWER_MS),
+        signal: signalAfter(ANSWER_MS),
         redirect: 'error',
       })
       await response.body?.cancel()
@@ -142,10 +143,9 @@ export function startTraceExport(options: SpanExportOptions): TraceExport {
       return dropped
     },
     async close() {
-      clearTimeout(timer)
-      if (waiting.length > 0)
-        await Promise.race([run().catch(stray), new Promise((resolve) => setTimeout(resolve, 1_000))])
-      clearTimeout(timer)
+      timer?.close()
+      if (waiting.length > 0) await Promise.race([run().catch(stray), sleep(1_000)])
+      timer?.close()
     },
   }
 }

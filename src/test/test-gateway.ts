@@ -11,6 +11,7 @@ import { parseConfig } from '../config/load.ts'
 import { SILENT } from '../core/process-log.ts'
 import { createGateway, type Gateway, type GatewayOptions } from '../gateway/create-gateway.ts'
 import { READS } from '../gateway/endpoints.ts'
+import { type Clock, clock, SYSTEM_CLOCK, useClock } from '../shared/clock.ts'
 import { claim, databaseFile } from '../store/sqlite/open.ts'
 import { until } from './test-until.ts'
 
@@ -28,6 +29,8 @@ export interface Setup {
   readonly flat?: readonly string[]
   /** A data directory that outlives the test's gateway. */
   readonly data?: string
+  /** Clock of the gateway and the mocks, see `manualClock`. */
+  readonly clock?: Clock
   /** Environment variables that the configuration uses, in addition to the providers' keys. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -70,7 +73,9 @@ const gateways = new WeakMap<Owner, Set<Gateway>>()
 type Owner = Pick<TestContext, 'after' | 'diagnostic'>
 
 async function closeGateways(t: Owner): Promise<void> {
+  const leaveClock = useClock(SYSTEM_CLOCK) // nobody advances another one now
   await Promise.all([...(gateways.get(t) ?? [])].map((gateway) => gateway.close(100)))
+  leaveClock()
 }
 
 export const temporaryDirectory = (t: Owner): string => {
@@ -88,7 +93,7 @@ function dataDirectory(t: Owner): string {
   const directory = temporaryDirectory(t)
   if (blank) writeFileSync(databaseFile(directory), blank, { mode: 0o600 })
   else {
-    claim(directory, Date.now()).release()
+    claim(directory, clock.now()).release()
     blank = readFileSync(databaseFile(directory))
   }
   return directory
@@ -120,6 +125,7 @@ export async function testGateway(t: Owner, setup: Setup = {}): Promise<TestGate
   const gateway = await createGateway({
     ...loaded,
     threads: false,
+    ...(setup.clock && { clock: setup.clock }),
     log: { ...SILENT, error: (fields, said) => t.diagnostic(`${said}: ${JSON.stringify(fields)}`) },
     ...options,
   })

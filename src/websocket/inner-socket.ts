@@ -9,6 +9,7 @@ import {
 } from 'node:http'
 import { Duplex } from 'node:stream'
 import { after, guarded, once, stray } from '../shared/boundary.ts'
+import type { Timer } from '../shared/clock.ts'
 
 /**
  * One end of a connection. The other end reads the data that this end writes, and a reader that stops makes
@@ -20,7 +21,7 @@ class InnerSocket extends Duplex {
   #peer: InnerSocket | null = null
   /** Completes the peer's write, which waits until this end reads. */
   #taken: (() => void) | null = null
-  #timer: NodeJS.Timeout | null = null
+  #timer: Timer | null = null
 
   private constructor(origin: object) {
     super()
@@ -66,7 +67,7 @@ class InnerSocket extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer?.close()
     done(error)
     // Runs after all work that this turn began, as over a network.
     setImmediate(guarded(() => this.#peer!.destroy(), stray))
@@ -85,7 +86,7 @@ class InnerSocket extends Duplex {
 
   /** Emits `timeout` after `ms` without progress, as a socket does; 0 for never. */
   setTimeout(ms: number, listener?: () => void): this {
-    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer?.close()
     this.#timer = ms > 0 ? after(ms, () => this.emit('timeout'), this.#broken).unref() : null
     if (listener) once(this, 'timeout', listener, this.#broken)
     return this

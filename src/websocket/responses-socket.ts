@@ -7,6 +7,7 @@ import type { RawData, WebSocket } from 'ws'
 import { objectIn } from '../json/object-in.ts'
 import { memberText, omitMembers, spliceMembers } from '../json/splice.ts'
 import { after, every, guarded, ignoreErrors, on } from '../shared/boundary.ts'
+import { clock, type Timer } from '../shared/clock.ts'
 import { MEMORY, type MemoryShare } from '../shared/memory.ts'
 import { type Conversation, continued, OutputCollector, withOutput, writtenOut } from './continuation.ts'
 import { errorMessage, eventReader, inLane, isEnd, typeOf } from './frames.ts'
@@ -83,8 +84,8 @@ export class ResponsesSocket {
   readonly #held = new Set<IncomingMessage>()
   /** True if no more messages are read until the client has read the sent ones. */
   #isPaused = false
-  readonly #timers: NodeJS.Timeout[]
-  #idle: NodeJS.Timeout
+  readonly #timers: Timer[]
+  #idle: Timer
   #isAlive = true
   /** Reason to close once no response is running. */
   #ending: readonly [code: number, reason: string] | null = null
@@ -151,7 +152,7 @@ export class ResponsesSocket {
     after(CUT_MS, () => this.terminate(), this.#broken).unref()
   }
 
-  #armIdle(): NodeJS.Timeout {
+  #armIdle(): Timer {
     const end = () => this.end(1001, 'nothing was asked for a long time')
     return after(this.#settings.idle, end, this.#broken).unref()
   }
@@ -166,8 +167,8 @@ export class ResponsesSocket {
   }
 
   #closed(): void {
-    for (const timer of this.#timers) clearTimeout(timer)
-    clearTimeout(this.#idle)
+    for (const timer of this.#timers) timer.close()
+    this.#idle.close()
     for (const request of this.#running.values()) request.destroy()
     this.#running.clear()
     this.#waiting = []
@@ -248,7 +249,7 @@ export class ResponsesSocket {
 
   #run(create: Create): void {
     const { lane, text } = create
-    clearTimeout(this.#idle)
+    this.#idle.close()
     const own = omitMembers(text, [['type'], ['stream_id'], ['stream'], ['generate']])
     const previous = stringIn(own, 'previous_response_id')
     const before = previous === null ? undefined : this.#state.find(previous)
@@ -280,7 +281,7 @@ export class ResponsesSocket {
   /** Prepares a conversation without causing an inference. */
   #warmUp({ lane, text }: Create, own: string, conversation: Conversation): void {
     this.#share.give(TEXT_WEIGHT * text.length)
-    const id = `resp_warm_${Date.now().toString(36)}_${++this.#warmUps}`
+    const id = `resp_warm_${clock.now().toString(36)}_${++this.#warmUps}`
     this.#state.keep(id, conversation, own.length, conversation.items.length)
     const model = stringIn(own, 'model')
     const response = { id, object: 'response', model, output: [], store: false, error: null }
@@ -400,7 +401,7 @@ export class ResponsesSocket {
     const [create] = at < 0 ? [] : this.#waiting.splice(at, 1)
     if (create) this.#run(create)
     else if (this.#running.size === 0) {
-      clearTimeout(this.#idle)
+      this.#idle.close()
       this.#idle = this.#armIdle()
       this.#closeIfDone()
     }

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Tokens } from '../../core/call.ts'
 import type { Losses } from '../../core/losses.ts'
+import { clock } from '../../shared/clock.ts'
 import {
   type Answer,
   type AnswerBlocks,
@@ -66,7 +67,7 @@ const withId = (block: Block): Block =>
   block.type === 'call' && block.id === '' ? { ...block, id: newCallId() } : block
 
 export const newId = (): string => `chatcmpl-${randomUUID().replaceAll('-', '')}`
-export const now = (): number => Math.floor(Date.now() / 1_000)
+export const now = (): number => Math.floor(clock.now() / 1_000)
 
 export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Losses): Json {
   const message: Record<string, unknown> = { role: 'assistant', content: null }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Tokens } from '../../core/call.ts'
 import type { Losses } from '../../core/losses.ts'
+import { clock } from '../../shared/clock.ts'
 import type { Answer, AnswerBlocks, Block, CallBlock, Opened, Peer, Stop } from '../blocks.ts'
 import { argumentsOf } from '../call-arguments.ts'
 import { packOpaque } from '../carrier.ts'
@@ -56,7 +57,7 @@ export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Los
 export const begun = (model: string): Json => ({
   id: `resp_${randomUUID().replaceAll('-', '')}`,
   object: 'response',
-  created_at: Math.floor(Date.now() / 1_000),
+  created_at: Math.floor(clock.now() / 1_000),
   status: 'in_progress',
   background: false,
   error: null,

@@ -2,6 +2,7 @@
 // reference, "Errors" and "Streaming events".
 import type { ProviderError } from '../../core/call.ts'
 import type { GatewayError } from '../../core/errors.ts'
+import { clock } from '../../shared/clock.ts'
 import { errorCode, errorStatus, isObject, type Json } from '../json.ts'
 import { paramOf } from '../openai-errors.ts'
 
@@ -26,7 +27,7 @@ export function failedEvent(error: GatewayError, requestId: string, events: numb
   const response = {
     id: requestId,
     object: 'response',
-    created_at: Math.floor(Date.now() / 1_000),
+    created_at: Math.floor(clock.now() / 1_000),
     status: 'failed',
     error: { code, message: error.message },
     incomplete_details: null,

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { Script } from '../../../mocks/test-upstream.ts'
+import { dated } from '../../shared/test-clock.ts'
 import { databaseFile } from '../../store/sqlite/open.ts'
 import { type Setup, type TestGateway, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import { samples as chat } from '../chat/test-samples.ts'
@@ -181,7 +182,7 @@ const bytesOf = (file: string): string =>
 
 test('a response expires after the configured number of days and cannot be continued afterwards', async (t) => {
   let now = Date.now()
-  const gateway = await start(t, { options: { now: () => now } })
+  const gateway = await start(t, { clock: dated(() => now) })
   const { json: old } = await ask(gateway, { model: 'there' })
   now += 29 * 86_400_000
   const { json: late } = await ask(gateway, { model: 'there', input: 'on', previous_response_id: old.id })

@@ -5,6 +5,7 @@
 import pg from 'pg'
 import { after, ignoreErrors, on } from '../../shared/boundary.ts'
 import { readBounded } from '../../shared/bounded-file.ts'
+import { sleep, type Timer } from '../../shared/clock.ts'
 import type { SharedLogOptions } from '../shared-log.ts'
 
 /** A statement failed or timed out. */
@@ -59,7 +60,7 @@ export function openLink(options: SharedLogOptions, name: string): Link {
     return fresh
   }
   const run = async (config: { text: string; values?: unknown[] }, ms: number) => {
-    let timer: NodeJS.Timeout | undefined
+    let timer: Timer | undefined
     const late = new Promise<never>((_, reject) => {
       const giveUp = () => {
         drop()
@@ -79,7 +80,7 @@ export function openLink(options: SharedLogOptions, name: string): Link {
         ? error
         : new LinkError(withoutAddress(message, options), answered ? code! : null)
     } finally {
-      clearTimeout(timer)
+      timer?.close()
     }
   }
   const inTurn = <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
@@ -97,12 +98,12 @@ export function openLink(options: SharedLogOptions, name: string): Link {
     script: (text, ms = 10 * ANSWER_MS) => inTurn(async () => void (await run({ text }, ms))),
     async close() {
       closed = true
-      await Promise.race([last, new Promise((resolve) => setTimeout(resolve, 200))])
+      await Promise.race([last, sleep(200)])
       const open = client
       client = null
       if (open) ignoreErrors(open.removeAllListeners('error'))
       const ended = open?.end().catch(() => {})
-      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 200))])
+      await Promise.race([ended, sleep(200)])
       ;(open as { connection?: { stream?: { destroy(): void } } } | null)?.connection?.stream?.destroy()
     },
   }

@@ -1,5 +1,6 @@
 // The shared log in PostgreSQL. Has three connections, so that none waits for another: for calls, for reads, and for
 // urgent short requests. Each connection is opened when it is first needed.
+import { clock } from '../../shared/clock.ts'
 import type { SharedLog, SharedLogOptions } from '../shared-log.ts'
 import { openCallReads } from './call-reads.ts'
 import { forget, listInstances } from './forget.ts'
@@ -21,7 +22,7 @@ export function openSharedLog(options: SharedLogOptions, name = ''): SharedLog {
   const readLink = openLink(options, name || 'read')
   const pulseLink = openLink(options, name || 'pulse')
   const kept = openSharedKeptTable(pulseLink)
-  const makeDays = () => makePartitions(shipLink, comingDays(Date.now()))
+  const makeDays = () => makePartitions(shipLink, comingDays(clock.now()))
   return {
     reads: {
       ...openCallReads(readLink),
@@ -36,17 +37,17 @@ export function openSharedLog(options: SharedLogOptions, name = ''): SharedLog {
       return lookAtSchema(shipLink)
     },
     makeDays,
-    missingDays: () => missingDays(shipLink, comingDays(Date.now()).slice(0, 2)),
-    oldDays: (days) => oldDays(shipLink, Date.now(), days),
+    missingDays: () => missingDays(shipLink, comingDays(clock.now()).slice(0, 2)),
+    oldDays: (days) => oldDays(shipLink, clock.now(), days),
     upkeep: {
       make_shared_days: makeDays,
       async delete_shared_calls(days, tell) {
-        const dropped = await dropOldDays(readLink, Date.now(), days)
+        const dropped = await dropOldDays(readLink, clock.now(), days)
         if (dropped.length > 0) tell(`dropped ${dropped.join(', ')}, which were older than ${days} days`)
       },
-      delete_shared_sums: (days) => dropOldSums(readLink, Date.now(), days),
-      delete_shared_histories: (days) => dropEmptySessions(readLink, Date.now(), days),
-      delete_shared_responses: () => kept.expire(Date.now()),
+      delete_shared_sums: (days) => dropOldSums(readLink, clock.now(), days),
+      delete_shared_histories: (days) => dropEmptySessions(readLink, clock.now(), days),
+      delete_shared_responses: () => kept.expire(clock.now()),
     },
     register: (identity, config) => register(shipLink, identity, config),
     ship: (sender, unshipped) => ship(shipLink, sender, unshipped),
@@ -56,7 +57,7 @@ export function openSharedLog(options: SharedLogOptions, name = ''): SharedLog {
     consumeRate: openRates(pulseLink),
     reportStop: (sender) => reportStop(shipLink, sender),
     instances: () => listInstances(shipLink),
-    forget: (instance) => forget(shipLink, instance, Date.now()),
+    forget: (instance) => forget(shipLink, instance, clock.now()),
     async close() {
       await Promise.all([shipLink.close(), readLink.close(), pulseLink.close()])
     },

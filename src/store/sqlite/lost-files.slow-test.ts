@@ -36,7 +36,6 @@ const options = (directory: string) => ({
   durability: 'process' as const,
   retention: { rows: 1_000_000, days: 30, bytes: 2 ** 30 },
   artifacts: { keep: 10, bytes: 2 ** 20 },
-  now: Date.now,
 })
 
 interface Deed {
@@ -455,7 +454,7 @@ const VICTIM = (data: string) => `
   import { promisify } from 'node:util'
   import { openStore } from ${JSON.stringify(new URL('./open-store.ts', import.meta.url).href)}
   import { emptyCall, idOf } from ${JSON.stringify(new URL('../../core/call.ts', import.meta.url).href)}
-  const store = await openStore({ ...${JSON.stringify(options(data))}, now: Date.now, onFailure: () => console.log('failed') })
+  const store = await openStore({ ...${JSON.stringify(options(data))}, onFailure: () => console.log('failed') })
   const target = { provider: 'p', model: 'm', tier: null, weight: 1 }
   for (let n = 0; n < 50; n++) {
     await promisify(store.open)({ kind: 'open', call: emptyCall(idOf(Date.now())), route: { name: 'auto', strategy: 'priority', candidates: [target], decision: { cause: 'priority', skipped: [] } } })

@@ -214,7 +214,6 @@ test('all values that a provider sends are written, and the next write succeeds 
     durability: 'process',
     retention: { rows: 1_000_000, days: 30, bytes: 2 ** 30 },
     artifacts: { keep: 0, bytes: 0 },
-    now: Date.now,
     onFailure: (why) => failures.push(why),
   })
   t.after(() => store.close(10))

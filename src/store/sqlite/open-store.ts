@@ -1,12 +1,12 @@
 // A store (`../store.ts`) in its own SQLite database. One thread handles writes and another handles reads.
 // Exceptions are an opening that `open-here.ts` may commit, and a read that a call waits for.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { timeOfId } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Chore, NoteChore } from '../../core/upkeep.ts'
 import { detached, every, stray } from '../../shared/boundary.ts'
+import { clock, sleep, type Timer } from '../../shared/clock.ts'
 import { ArtifactBuffer } from '../artifact-buffer.ts'
 import { DOUBT_MS, guardClock } from '../clock-guard.ts'
 import { type Commit, type CommitHere, WriteQueue } from '../queue.ts'
@@ -37,17 +37,10 @@ const IGNORE = (): void => {}
 
 /** Opens the data directory. Rejects with StoreError, whose message is one line with the remedy. */
 export async function openStore(options: StoreOptions): Promise<Journal> {
-  const { directory, durability, retention, now, fleet = false } = options
-  const {
-    elapsed = () => performance.now(),
-    onFailure = IGNORE,
-    onDeath = IGNORE,
-    onChore = IGNORE,
-    onDoubt = IGNORE,
-    threads = true,
-  } = options
+  const { directory, durability, retention, fleet = false, threads = true } = options
+  const { onFailure = IGNORE, onDeath = IGNORE, onChore = IGNORE, onDoubt = IGNORE } = options
   const artifacts = bounded(options)
-  const { release, interrupted, background } = claim(directory, now(), fleet)
+  const { release, interrupted, background } = claim(directory, clock.now(), fleet)
   const file = databaseFile(directory)
   const { db, files, descriptors } = openDatabase(directory, release)
   let isOpen = false
@@ -62,13 +55,13 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   )
   const asking = askUnlessDamaged(writer, onFailure)
   const { ask, noteDamage } = asking
-  let clock = now
+  let sureNow = clock.now
   let here: Here | null = null
-  const expire = () => ask({ expire: clock() - retention.days * DAY, now: clock() })
+  const expire = () => ask({ expire: sureNow() - retention.days * DAY, now: sureNow() })
   try {
     await ask('[]') // answered once the thread has started and has written something
     await ask({ artifacts: [] }) // the ring may hold more than the current limit allows
-    clock = guardClock({ now, elapsed }, lastSure(openCallLogs(db)))
+    sureNow = guardClock(lastSure(openCallLogs(db)))
     await expire()
     // A full sync would delay all streams. A fleet's calls also go to the shared log.
     if (durability === 'process' && !fleet) here = openHere(file, files, descriptors)
@@ -91,19 +84,19 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   const artifactBuffer = bufferArtifacts(artifacts, ask, onChore)
   const expiry = every(EXPIRY_MS, expire, (error) => onChore('delete_calls', error.message))
   const watch = watchFiles(files, queue, ask, onChore)
-  const { open, write, openCalls } = writeTo(queue, now)
+  const { open, write, openCalls } = writeTo(queue)
   isOpen = true
 
   let closing: Promise<void> | null = null
   async function close(graceMs: number): Promise<void> {
-    const deadline = Date.now() + graceMs
-    clearInterval(expiry)
-    clearInterval(watch)
+    const deadline = clock.monotonic() + graceMs
+    expiry.close()
+    watch.close()
     // A call whose connection was just cut still writes its end.
-    while (openCalls() > 0 && Date.now() < deadline) await sleep(5)
+    while (openCalls() > 0 && clock.monotonic() < deadline) await sleep(5)
     // Nothing is written into missing or damaged files.
     const isLost = asking.damage !== null || lostFile(files) !== null
-    await queue.drain(isLost ? 1 : Math.max(1, deadline - Date.now()))
+    await queue.drain(isLost ? 1 : Math.max(1, deadline - clock.monotonic()))
     await artifactBuffer.drain()
     here?.close()
     // The last connection to close removes the write-ahead log. A read-only connection cannot, and it must
@@ -187,7 +180,7 @@ const watchFiles = (
   queue: WriteQueue,
   ask: (request: WriterRequest) => Promise<unknown>,
   onChore: NoteChore,
-): NodeJS.Timeout =>
+): Timer =>
   every(
     LOOK_MS,
     () => {
@@ -249,7 +242,7 @@ function askUnlessDamaged(writer: Pick<Thread, 'ask'>, onFailure: (reason: strin
 }
 
 /** Makes the `open` and `write` of a store, which count open calls. */
-function writeTo(queue: WriteQueue, now: () => number) {
+function writeTo(queue: WriteQueue) {
   const openCalls = new Set<string>()
   const write: Journal['write'] = (write) => {
     const staysOpen = write.kind === 'background' || (write.kind === 'streaming' && write.staysOpen)
@@ -260,7 +253,7 @@ function writeTo(queue: WriteQueue, now: () => number) {
     openCalls.add(opening.call.id)
     queue.open(opening, (error) => {
       if (error) openCalls.delete(opening.call.id)
-      if (error instanceof UnansweredError) detached(queue.add(refusedEnd(opening, now())), stray)
+      if (error instanceof UnansweredError) detached(queue.add(refusedEnd(opening, clock.now())), stray)
       done(error)
     })
   }

@@ -11,6 +11,8 @@ import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { type Call, emptyCall, idOf, type Route } from '../../core/call.ts'
 import { createPricer } from '../../pricing/pricing.ts'
+import { useClock } from '../../shared/clock.ts'
+import { dated, manualClock } from '../../shared/test-clock.ts'
 import { ask, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import { until } from '../../test/test-until.ts'
 import type { Store, StoreOptions } from '../store.ts'
@@ -32,7 +34,6 @@ const options = (directory: string, more: Partial<StoreOptions> = {}): StoreOpti
   durability: 'process',
   retention: { rows: 1_000_000, days: 30, bytes: 1024 * MIB },
   artifacts: { keep: 50, bytes: MIB },
-  now: Date.now,
   ...more,
 })
 
@@ -148,9 +149,10 @@ test('no more rows than allowed are stored, and deleted rows leave nothing behin
 
 test('old rows are deleted even without calls, together with prices that no call uses any longer (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
-  t.mock.timers.enable({ apis: ['setInterval'] })
   let [now, elapsed] = [Date.now(), 0]
-  const open = () => openStore(options(data, { now: () => now, elapsed: () => elapsed }))
+  const intervals = manualClock()
+  t.after(useClock({ ...dated(() => now), monotonic: () => elapsed, every: intervals.every }))
+  const open = () => openStore(options(data))
   let store = await open()
   await make(store, 200, (call) => now - 40 * DAY + call)
   await make(store, 200, (call) => now - 29 * DAY + call)
@@ -159,7 +161,7 @@ test('old rows are deleted even without calls, together with prices that no call
   now += 2 * DAY
   store = await open()
   elapsed += 3_600_000 // two days without a call may be a clock error
-  t.mock.timers.tick(60_000)
+  await intervals.advance(60_000)
   assert.equal(await leaves(store, 0), 0)
   await store.close()
   const db = openAtRest(t, data)
@@ -178,16 +180,16 @@ test('old rows are deleted even without calls, together with prices that no call
 })
 
 test('after the clock jumps ahead on a running gateway, nothing is deleted for an hour; then the clock is accepted (LIFE-03)', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
   let [now, elapsed] = [Date.now(), 0]
-  const clock = { now: () => now, elapsed: () => elapsed }
-  const store = await openStore(options(temporaryDirectory(t), clock))
+  const intervals = manualClock()
+  t.after(useClock({ ...dated(() => now), monotonic: () => elapsed, every: intervals.every }))
+  const store = await openStore(options(temporaryDirectory(t)))
   t.after(() => store.close())
   await make(store, 100, (call) => now - 1_000 + call)
   const after = async (hours: number, expected: number, why = '') => {
     now += hours * 3_600_000
     elapsed += hours * 3_600_000
-    t.mock.timers.tick(60_000)
+    await intervals.advance(60_000)
     assert.equal(await leaves(store, expected), expected, why)
   }
   await after(29 * 24, 100)
@@ -206,11 +208,11 @@ test('after the clock jumps ahead on a running gateway, nothing is deleted for a
 
 test('a gateway that starts with its clock a year ahead deletes no calls (LIFE-03)', async (t) => {
   let time = Date.now()
-  const first = await testGateway(t, { options: { now: () => time } })
+  const first = await testGateway(t, { clock: dated(() => time) })
   for (let call = 0; call < 3; call++) await first.chat(ask('auto'))
   await first.gateway.close()
   time += 365 * DAY
-  const { get, chat } = await testGateway(t, { data: first.data, options: { now: () => time } })
+  const { get, chat } = await testGateway(t, { data: first.data, clock: dated(() => time) })
   assert.equal((await chat(ask('auto'))).status, 200)
   await sleep(300) // several deletion steps
   assert.equal((await get('/api/usage/request-logs')).json.data.length, 4)
@@ -220,12 +222,14 @@ test('a clock that jumped is accepted after an hour of calls, regardless of rest
   const data = temporaryDirectory(t)
   const begin = Date.now()
   const start = async (now: number, expected: number) => {
-    const store = await openStore(options(data, { now: () => now }))
+    const leaveClock = useClock(dated(() => now))
+    const store = await openStore(options(data))
     try {
       await make(store, 20, (call) => now + call)
       assert.equal(await leaves(store, expected), expected)
     } finally {
       await store.close()
+      leaveClock()
     }
   }
   await start(begin, 20)

@@ -5,6 +5,7 @@ import { statSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../core/call.ts'
 import type { Chore } from '../../core/upkeep.ts'
+import { clock } from '../../shared/clock.ts'
 import type { RetentionLimits } from '../reads.ts'
 import { BUSY_MS } from './open.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
@@ -102,10 +103,10 @@ export function openRetention(
       if (log.isLong()) attempt('empty_log', log.fold)
       const isFuller = attempt('delete_calls', removeExcess)
       if (isFuller) looked = 0
-      if (isFuller || performance.now() - looked < LOOK_MS) return isFuller
+      if (isFuller || clock.monotonic() - looked < LOOK_MS) return isFuller
       attempt('empty_log', log.empty)
       const due = attempt('delete_calls', removeTooMuch) || attempt('shrink_file', shrink)
-      if (!due) looked = performance.now()
+      if (!due) looked = clock.monotonic()
       return due
     },
   }
@@ -176,13 +177,13 @@ function keepLogShort(db: Database, walBytes: number, pageSize: number, frames: 
      */
     empty(isToBeEmpty = false): boolean {
       isWanted ||= isToBeEmpty
-      if (performance.now() < emptyAt && !isToBeEmpty) return false
+      if (clock.monotonic() < emptyAt && !isToBeEmpty) return false
       if (!isWanted && (statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= walBytes)
         return false
       db.pragma(`busy_timeout = ${READERS_MS}`)
       try {
         if (checkpoint('TRUNCATE')) isWanted = false
-        else emptyAt = performance.now() + AGAIN_MS
+        else emptyAt = clock.monotonic() + AGAIN_MS
       } finally {
         db.pragma(`busy_timeout = ${BUSY_MS}`)
       }

@@ -5,6 +5,7 @@
 
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../core/call.ts'
+import { clock } from '../../shared/clock.ts'
 import { type Latencies, stepOf } from '../latency.ts'
 import type { Span } from '../reads.ts'
 import { type GroupBy, type GroupKey, groupLatencies, groupSums, type SpanGroup } from '../span-answers.ts'
@@ -33,7 +34,7 @@ function partsOf({ since, until }: Span, bucketMs: number): Parts {
   const rows: Part[] = []
   let [first, last] = [Math.ceil(since / HOUR), Math.floor(until / HOUR)]
   const before = since - (first - 1) * HOUR
-  const after = Math.min(Date.now(), (last + 1) * HOUR) - until // no calls are in the future
+  const after = Math.min(clock.now(), (last + 1) * HOUR) - until // no calls are in the future
   if (before < first * HOUR - since) rows.push({ from: --first * HOUR, to: since, sign: -1 })
   else rows.push({ from: since, to: first * HOUR, sign: 1 })
   if (after < until - last * HOUR) rows.push({ from: until, to: ++last * HOUR, sign: -1 })

@@ -9,6 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { answer, chunk, stream, streamed } from '../../../mocks/test-upstream.ts'
+import { useClock } from '../../shared/clock.ts'
+import { dated } from '../../shared/test-clock.ts'
 import { ask, providerKey, slowness, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import { until } from '../../test/test-until.ts'
 import { type CommitHere, type Done, WriteQueue } from '../queue.ts'
@@ -23,12 +25,11 @@ type Ending = Parameters<WriteQueue['add']>[0]
 const opened = (queue: WriteQueue): Promise<void> =>
   promisify((done: Done) => queue.open({ kind: 'open' } as Opening, done))()
 
-const options = (directory: string, now = Date.now) => ({
+const options = (directory: string) => ({
   directory,
   durability: 'process' as const,
   retention: { rows: 1_000, days: 30, bytes: 2 ** 30 },
   artifacts: { keep: 10, bytes: 2 ** 20 },
-  now,
 })
 
 test('the threads load no package except better-sqlite3, so that they start fast', () => {
@@ -155,7 +156,7 @@ test('at the next start, calls that a killed process left open become interrupte
     import { promisify } from 'node:util'
     import { emptyCall } from ${JSON.stringify(new URL('../../core/call.ts', import.meta.url).href)}
     import { openStore } from ${JSON.stringify(new URL('./open-store.ts', import.meta.url).href)}
-    const store = await openStore({ ...${JSON.stringify(options(data))}, now: Date.now })
+    const store = await openStore(${JSON.stringify(options(data))})
     await promisify(store.open)({ kind: 'open', call: emptyCall('01900000-0000-7000-8000-000000000001'), route: { name: 'auto', strategy: 'priority', candidates: [{ provider: 'p', model: 'm', tier: null, weight: 1 }], decision: { cause: 'priority', skipped: [] } } })
     process.kill(process.pid, 'SIGKILL')`
   const file = join(temporaryDirectory(t), 'victim.mjs')
@@ -165,7 +166,8 @@ test('at the next start, calls that a killed process left open become interrupte
     timeout: 20_000,
   })
   assert.equal(signal, 'SIGKILL', stderr)
-  const store = await openStore(options(data, () => 5_000))
+  t.after(useClock(dated(() => 5_000)))
+  const store = await openStore(options(data))
   const record: any = await store.calls.find('01900000-0000-7000-8000-000000000001')
   await store.close()
   assert.deepEqual(

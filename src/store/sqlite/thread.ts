@@ -2,6 +2,7 @@
 // meaning of the requests.
 import { parentPort, Worker } from 'node:worker_threads'
 import { after, detached, guarded, on, once, REPORTED, stray } from '../../shared/boundary.ts'
+import type { Timer } from '../../shared/clock.ts'
 
 /** An error in the thread, with SQLite's code, if any. */
 export class ThreadError extends Error {
@@ -78,7 +79,7 @@ export const startThread: StartThread = (name, data, onDeath) => {
   // Requests in the order in which they were sent, which is the order of the answers.
   let waiting: { resolve(value: unknown): void; reject(error: Error): void }[] = []
   let worker: Worker | null = null
-  let again: NodeJS.Timeout | undefined
+  let again: Timer | undefined
   let failure: ThreadError | null = null
   let stopping = false
 
@@ -140,7 +141,7 @@ export const startThread: StartThread = (name, data, onDeath) => {
     stop: () =>
       new Promise((resolve) => {
         stopping = true
-        clearTimeout(again)
+        again?.close()
         if (!worker) return resolve()
         const ended = () => resolve()
         once(worker, 'exit', ended, ended)

@@ -64,7 +64,6 @@ const options = (directory: string): StoreOptions => ({
   durability: 'process',
   retention: { rows: 100, days: 30, bytes: 2 ** 30 },
   artifacts: { keep: 0, bytes: 0 },
-  now: Date.now,
 })
 
 const readable = async ({ get }: TestGateway) => (await get('/readyz')).json.reads === 'ready'

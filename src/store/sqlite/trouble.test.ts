@@ -31,7 +31,6 @@ const options = (directory: string) => ({
   durability: 'process' as const,
   retention: { rows: 1_000_000, days: 30, bytes: 2 ** 30 },
   artifacts: { keep: 10, bytes: 2 ** 20 },
-  now: Date.now,
 })
 
 /** Checks that a refusal at the start is one line with the directory and the remedy. */

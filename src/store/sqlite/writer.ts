@@ -6,6 +6,7 @@ import Database from 'better-sqlite3'
 import { emptyCall } from '../../core/call.ts'
 import type { Chore } from '../../core/upkeep.ts'
 import { UNKNOWN_USAGE } from '../../pricing/cost.ts'
+import { clock } from '../../shared/clock.ts'
 import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'
 import type { KeptRow } from '../kept-rows.ts'
 import type { RetentionLimits } from '../reads.ts'
@@ -267,7 +268,7 @@ export class Writer implements Requests {
    */
   #cleanSoon(atOnce = false): void {
     if (atOnce) setImmediate(() => this.#clean())
-    else if (!this.#isCleaning) setTimeout(() => this.#clean(), CLEAN_MS)
+    else if (!this.#isCleaning) clock.after(CLEAN_MS, () => this.#clean())
     this.#isCleaning = true
   }
 
