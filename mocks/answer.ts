@@ -1,8 +1,7 @@
+import { clock } from '../src/shared/clock.ts'
 // Answer before it is sent: its status, its headers, the parts of its body, and the loop that sends them.
 // Independent of providers, sockets and Response. Two files send answers: server/respond.ts within this
 // process, server/http-server.ts over a connection.
-import { setTimeout as sleep } from 'node:timers/promises'
-import { ledgerNow } from './ledger.ts'
 
 /**
  * `bytes` is sent as one write. A gate holds everything after it until the gate is released. A wait holds
@@ -62,7 +61,7 @@ export async function perform(
 ): Promise<void> {
   for (const part of parts) {
     if (part instanceof Uint8Array) {
-      const at = ledgerNow()
+      const at = clock.monotonic()
       await outlet.write(part)
       if (!gone.aborted) progress.sent(part, at)
     } else if ('wait' in part) await pause(part.wait, gone)
@@ -79,8 +78,16 @@ export async function perform(
 
 /** Waits that many ms (`Infinity`: forever), but stops when `gone` is aborted. */
 async function pause(ms: number, gone: AbortSignal): Promise<void> {
-  if (ms === Number.POSITIVE_INFINITY) return whenAborted(gone)
-  await sleep(ms, undefined, { signal: gone }).catch(() => {})
+  if (ms === Number.POSITIVE_INFINITY || gone.aborted) return whenAborted(gone)
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      timer.close()
+      gone.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = clock.after(ms, end)
+    gone.addEventListener('abort', end)
+  })
 }
 
 /** Resolves when the signal is aborted. */

@@ -87,9 +87,6 @@ export interface LedgerPage {
 /** Pattern of a nonce: 16 hex digits after a word that no prompt contains by accident. */
 const NONCE = /waybill-nonce-([0-9a-f]{16})/
 
-/** Returns the time of the ledger's clock. */
-export const ledgerNow = (): number => performance.timeOrigin + performance.now()
-
 /** Returns the first nonce in a text, without the word before it. */
 export const nonceIn = (text: string): string | null => NONCE.exec(text)?.[1] ?? null
 

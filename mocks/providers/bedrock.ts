@@ -1,6 +1,7 @@
 // Amazon Bedrock: Claude through InvokeModel with AWS's event stream, and Anthropic's and OpenAI's own paths.
 // A request is signed with access key AKIAMOCK and the mock's key as its secret, or has the key as a bearer
 // token. Format: Amazon Bedrock API reference.
+import { clock } from '../../src/shared/clock.ts'
 import { createEventStream } from '../dialects/aws-event-stream.ts'
 import { openAiAccent, openAiChat } from '../dialects/openai-chat.ts'
 import {
@@ -75,7 +76,7 @@ export const bedrock = {
     const problem = signatureProblem(request, {
       accounts: [{ accessKeyId: MOCK_ACCESS_KEY_ID, secretAccessKey: key }],
       services: ['bedrock', 'bedrock-mantle'],
-      now: Date.now(),
+      now: clock.now(),
     })
     return problem ? refused(403, problem.type, problem.message) : 'match'
   },

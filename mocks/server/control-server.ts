@@ -2,7 +2,8 @@
 // this machine only: a request with a foreign Host or Origin comes from a web page and is refused.
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { z } from 'zod'
-import { type LedgerPage, ledgerNow } from '../ledger.ts'
+import { clock } from '../../src/shared/clock.ts'
+import type { LedgerPage } from '../ledger.ts'
 import type { MockControls } from './core.ts'
 import { ScriptError } from './script.ts'
 
@@ -116,7 +117,7 @@ async function answer(
 function page(stage: MockControls, query: URLSearchParams, connections: number): LedgerPage {
   const since = sinceSchema.safeParse(query.get('since') ?? 0)
   if (!since.success) throw new RefusedError(400, 'since must be the number of an entry: ?since=12')
-  return { entries: stage.entries(since.data), connections, now: ledgerNow() }
+  return { entries: stage.entries(since.data), connections, now: clock.monotonic() }
 }
 
 function booleanIn(text: string): boolean {

@@ -2,6 +2,7 @@
 // transports (interception and the port) use this core, so that they give the same answers.
 import { hash } from 'node:crypto'
 import { type FactTable, packageTable } from '../../src/models/facts.ts'
+import type { Clock } from '../../src/shared/clock.ts'
 import { bytesOf, type MockAnswer } from '../answer.ts'
 import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
 import { othersRecorded } from '../dialects/openai-like.ts'
@@ -77,6 +78,8 @@ export interface WorldOptions {
   readonly facts?: () => FactTable
   /** Chaos (errors, cuts, delays) and pace for every context that does not set its own. */
   readonly chaos?: Chaos
+  /** Clock of the whole process until the mock ends: its times and its timers. The machine's by default. */
+  readonly clock?: Clock
   /** Name -> a secret that must not reach a provider. */
   readonly canaries?: Readonly<Record<string, string>>
 }

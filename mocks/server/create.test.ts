@@ -6,8 +6,9 @@ import { connect } from 'node:net'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
+import { clock } from '../../src/shared/clock.ts'
 import { slowness } from '../../src/test/test-gateway.ts'
-import { ledgerNow, writeNonce } from '../ledger.ts'
+import { writeNonce } from '../ledger.ts'
 import { createWorld } from './core.ts'
 import { createMockProviders } from './create.ts'
 import { answerRequest } from './intercept.ts'
@@ -18,7 +19,7 @@ const prompt = `Say this: ${writeNonce(NONCE)}, please.`
 
 test('a ledger entry shows the request and its answer', async (t) => {
   const mock = await mockFor(t)
-  const before = ledgerNow()
+  const before = clock.monotonic()
   const response = await ask(mock, chatBody('gpt-4o-mini', { temperature: 1 }, prompt))
   const body = await response.text()
   await mock.settled()
@@ -54,7 +55,7 @@ test('a ledger entry shows the request and its answer', async (t) => {
     body,
     cut_at: null,
   })
-  assert.ok(before <= at && at <= first! && first! <= last! && last! <= ledgerNow())
+  assert.ok(before <= at && at <= first! && first! <= last! && last! <= clock.monotonic())
 })
 
 test('inferences, token counts, metadata requests and bare connections are counted separately', async (t) => {
@@ -220,7 +221,7 @@ test('a script can define a stream event by event, and a gate holds the stream u
   const next = reader.read()
   assert.equal(await Promise.race([next, sleep(50, 'held')]), 'held')
   assert.equal(mock.entries()[0]!.answer.complete, false)
-  const released = ledgerNow()
+  const released = clock.monotonic()
   mock.release('second')
   const rest = [Buffer.from((await next).value!)]
   for (let read = await reader.read(); !read.done; read = await reader.read())
@@ -273,7 +274,7 @@ test('the mock notices within milliseconds that the client has left (FLOW-05)', 
   for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
     const socket = askRaw(mock, chatBody('scenario-silent-midway', { stream: true }))
     await new Promise((first) => socket.once('data', first))
-    const at = ledgerNow()
+    const at = clock.monotonic()
     socket.on('error', () => {})
     socket[leave]()
     await mock.settled()

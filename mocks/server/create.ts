@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { useClock } from '../../src/shared/clock.ts'
 import { contextPath } from './address.ts'
 import { createControlServer } from './control-server.ts'
 import { createWorld, type MockContext, type MockControls, type WorldOptions } from './core.ts'
@@ -70,6 +71,7 @@ export async function createMockProviders({
   ...options
 }: MockOptions = {}): Promise<MockProviders> {
   const world = createWorld(options)
+  const leaveClock = useClock(options.clock)
   let connections = 0
   const server = createMockServer(world, () => connections++, tls)
   const setReachable = async (reachable: boolean) => {
@@ -81,6 +83,7 @@ export async function createMockProviders({
   const close = async () => {
     world.clearAll() // because held answers would keep their connections open
     await Promise.all([stop(server), stop(control)])
+    leaveClock()
   }
   try {
     await listen(server, port, host)

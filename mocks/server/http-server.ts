@@ -7,10 +7,10 @@ import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { on, once, stray } from '../../src/shared/boundary.ts'
+import { clock } from '../../src/shared/clock.ts'
 import { originOf } from '../../src/websocket/inner-socket.ts'
 import { framed, type MockAnswer, type Outlet, perform } from '../answer.ts'
 import { readForm } from '../form.ts'
-import { ledgerNow } from '../ledger.ts'
 import { placeUnder } from '../providers/find.ts'
 import { contextOf, contextPath, pathOf } from './address.ts'
 import type { World } from './core.ts'
@@ -51,7 +51,7 @@ export function createMockServer(world: World, onConnection: () => void, tls: Tl
 const below = new Map<string, Socket>()
 
 async function serve(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const at = ledgerNow()
+  const at = clock.monotonic()
   const whole = await buffer(request).catch(() => null) // the client left early, or the body exceeds the maximum
   const body = whole && whole.length <= constants.MAX_STRING_LENGTH ? whole : null
   const method = request.method ?? 'GET'

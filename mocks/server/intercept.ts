@@ -4,8 +4,8 @@ import net from 'node:net'
 import { HttpRequestInterceptor } from '@mswjs/interceptors/http'
 import { http } from 'msw'
 import { defineNetwork, InterceptorSource } from 'msw/experimental'
+import { clock, useClock } from '../../src/shared/clock.ts'
 import { readForm } from '../form.ts'
-import { ledgerNow } from '../ledger.ts'
 import { type Configured, matchProvider } from '../providers/find.ts'
 import { createWorld, type MockContext, type MockControls, type World, type WorldOptions } from './core.ts'
 import { respond } from './respond.ts'
@@ -54,6 +54,7 @@ export function interceptProviders({
     onUnhandledFrame: 'error',
     context: { quiet: true },
   })
+  const leaveClock = useClock(options.clock)
   const connect = net.Socket.prototype.connect
   void network.enable()
   const isReal = (to: Destination) =>
@@ -66,6 +67,7 @@ export function interceptProviders({
     dispose() {
       if (!active) return
       active = false
+      leaveClock()
       restoreIntercepting()
       void network.disable()
     },
@@ -79,7 +81,7 @@ export async function answerRequest(
   configured: Configured = {},
 ): Promise<Response> {
   const url = new URL(request.url)
-  const at = ledgerNow()
+  const at = clock.monotonic()
   const { method } = request
   const headers = Object.fromEntries(request.headers)
   const body = await request.bytes()

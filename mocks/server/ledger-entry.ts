@@ -1,8 +1,9 @@
 // One entry of the ledger: created when a request arrives, and updated while the answer is sent. Independent
 // of providers and transports.
+import { clock } from '../../src/shared/clock.ts'
 import { createMask } from '../../src/shared/redact.ts'
 import type { MockAnswer } from '../answer.ts'
-import { ledgerNow, type RequestKind } from '../ledger.ts'
+import type { RequestKind } from '../ledger.ts'
 import type { Wants } from '../provider.ts'
 import { KEPT_BYTES, type OpenEntry } from './ledger-book.ts'
 import type { Notes } from './respond.ts'
@@ -76,10 +77,10 @@ export function notesOn(entry: OpenEntry, { status }: MockAnswer, done: () => vo
       answer.complete = true
     },
     cut() {
-      answer.cut_at ??= ledgerNow()
+      answer.cut_at ??= clock.monotonic()
     },
     peerLeft() {
-      if (!answer.complete) entry.peer_left_at ??= ledgerNow()
+      if (!answer.complete) entry.peer_left_at ??= clock.monotonic()
     },
     done,
   }

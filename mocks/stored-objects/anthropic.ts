@@ -1,6 +1,7 @@
 // Anthropic's files and batches of messages. A batch ends after two reads, and contains the address of its
 // results. Uploaded files cannot be downloaded.
 import { z } from 'zod'
+import { clock } from '../../src/shared/clock.ts'
 import { FormFile } from '../form.ts'
 import type { Arrived, Endpoint, MockProvider, ObjectStore, Play } from '../provider.ts'
 import {
@@ -172,7 +173,7 @@ export class AnthropicObjectStore implements ObjectStore {
   }
 }
 
-const now = (): string => new Date().toISOString()
+const now = (): string => new Date(clock.now()).toISOString()
 
 /** Answers the requests of a batch; requests of a cancelled batch are not answered. */
 function end(batch: Batch, play: Play): void {

@@ -2,6 +2,7 @@
 // parts. A missing file is a 403, as at Google. Uploaded files cannot be downloaded.
 import { hash } from 'node:crypto'
 import { z } from 'zod'
+import { clock } from '../../src/shared/clock.ts'
 import type { Arrived, Endpoint, ObjectStore } from '../provider.ts'
 import { KeptObjects, keptAnswer, numberIn, objectId, refusedWith } from './kept.ts'
 
@@ -126,7 +127,7 @@ export class GeminiObjectStore implements ObjectStore {
 function fileOf({ file, mimeType, received }: Upload, base: string): StoredFile {
   const name = typeof file.name === 'string' ? file.name.replace(/^(files\/)?/, 'files/') : null
   const id = name ?? objectId('files/', 12).toLowerCase()
-  const at = Date.now()
+  const at = clock.now()
   const time = (ms: number) => new Date(ms).toISOString()
   return {
     name: id,

@@ -1,6 +1,7 @@
 // OpenAI's files and batches. A file is stored for its account, and a batch ends after two reads. The mock
 // answers each line of a batch's file like a single request, and writes the answers to an output file.
 import { z } from 'zod'
+import { clock } from '../../src/shared/clock.ts'
 import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
 import { FormFile } from '../form.ts'
 import type { Arrived, Endpoint, ObjectStore, Play } from '../provider.ts'
@@ -233,7 +234,7 @@ export class OpenAiObjectStore implements ObjectStore {
   }
 }
 
-const seconds = (): number => Math.floor(Date.now() / 1000)
+const seconds = (): number => Math.floor(clock.now() / 1000)
 
 const shown = ({ content: _, ...file }: FileWithContent): StoredFile => file
 
