@@ -3,10 +3,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MockProviders } from '../mocks/server/create.ts'
+import { after, stray } from '../src/shared/boundary.ts'
+import { type Clock, clock, useClock } from '../src/shared/clock.ts'
 import { checks } from './checks/registry.ts'
 import { inDialect } from './dialects/registry.ts'
 import { type Evidence, REMAINDER } from './evidence/evidence.ts'
-import { clock } from './evidence/http-client.ts'
 import { judge, type Results, type RunFile } from './judge/judge.ts'
 import { StartError } from './launch/instance.ts'
 import { jsonFile } from './report/text.ts'
@@ -44,6 +45,8 @@ export interface ConformOptions {
   readonly directory?: string
   /** Shortens idle windows from a minute to seconds; the run is at most `partial`. */
   readonly quick?: boolean
+  /** Clock of the whole process while the run lasts: its times and its timers. The machine's by default. */
+  readonly clock?: Clock
   /** Maximum duration of the run, ms. */
   readonly timeLimit?: number
   /** Command that repeats this run, for the report. */
@@ -66,7 +69,12 @@ export interface Conformed {
  * Tests a gateway against the contract. Rejects with StartError if the target cannot be started or reached,
  * or if its calls do not arrive at the mock. In this case only one call was made.
  */
-export async function conform({
+export async function conform(options: ConformOptions): Promise<Conformed> {
+  const leaveClock = useClock(options.clock)
+  return runChecks(options).finally(leaveClock)
+}
+
+async function runChecks({
   target: template,
   profile = 'core',
   set = SUITE,
@@ -83,7 +91,7 @@ export async function conform({
   onCheck = () => {},
 }: ConformOptions): Promise<Conformed> {
   const requirements = readRequirements()
-  const startedAt = clock()
+  const startedAt = clock.monotonic()
   const evidence = new Map<string, Evidence>()
   const keep = (found: Evidence): void => {
     evidence.set(found.check, found)
@@ -104,16 +112,17 @@ export async function conform({
     stopped ??= reason
     if (abort) ending.abort()
   }
-  const clockwork = setTimeout(
-    () => stop(`the run took longer than ${timeLimit / 60_000} min, its limit; --time-limit sets another`),
+  const clockwork = after(
     timeLimit,
+    () => stop(`the run took longer than ${timeLimit / 60_000} min, its limit; --time-limit sets another`),
+    stray,
   )
   try {
     const settings = { template, quick, keep, signal: ending.signal, send: meter?.send }
     await openWorkers(workers, Math.min(template.instances, exercises.size), settings, onMock)
 
     if (meter === null && exercises.size > FEW_CHECKS) await workers[0]!.run(laterCalls)
-    const pace = paceOf(template, evidence, (clock() - startedAt) / workers.length)
+    const pace = paceOf(template, evidence, (clock.monotonic() - startedAt) / workers.length)
     onPlan([...exercises.values()], workers.length, pace)
     const queue = [...exercises]
     // Several workers begin with the longest checks, so that no long check is left at the end.
@@ -133,7 +142,7 @@ export async function conform({
     if (directory !== undefined) write(directory, 'run.json', run)
     return { results, run, evidence }
   } finally {
-    clearTimeout(clockwork)
+    clockwork.close()
     for (const worker of workers) await worker.close()
   }
 }
@@ -273,7 +282,7 @@ async function describeRun(
     profile,
     target,
     started_at: startedAt,
-    ended_at: clock(),
+    ended_at: clock.monotonic(),
     only: only ? [...only] : null,
     disabled: { ...disabled },
     quick,
@@ -299,9 +308,9 @@ const MAX_MEASURING_MS = 5_000
 const laterCalls: Check = {
   id: 'pace',
   async exercise(session) {
-    const began = clock()
+    const began = clock.monotonic()
     for (const number of ['second', 'third', 'fourth', 'fifth', 'sixth'])
-      if (clock() - began < MAX_MEASURING_MS) await session.controlCall(`the ${number} call`)
+      if (clock.monotonic() - began < MAX_MEASURING_MS) await session.controlCall(`the ${number} call`)
   },
   judge: () => [],
 }

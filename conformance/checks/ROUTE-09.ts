@@ -1,10 +1,10 @@
 // ROUTE-09: A target that is cooling down is skipped while another target is ready. `Retry-After` is honoured. Only
 // live traffic tests whether a target has recovered.
 
+import { clock } from '../../src/shared/clock.ts'
 import { ref, refs, requestsOf, where } from '../dialects/lookup.ts'
 import { scriptedFailure } from '../dialects/scripted.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { clock } from '../evidence/http-client.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
@@ -30,7 +30,7 @@ async function coolDown(session: CheckContext, seconds: number): Promise<void> {
   await resolveOf(session, 'priority')
   await repeat(session, 3, 'priority')
   const [cools] = steps.cools.in(await session.soFar()).slice(-1)
-  await session.wait(Math.max(0, cools!.end_at + seconds * 1_000 + 500 - clock()))
+  await session.wait(Math.max(0, cools!.end_at + seconds * 1_000 + 500 - clock.monotonic()))
   await session.chat(steps.again, { model: 'priority' })
 }
 

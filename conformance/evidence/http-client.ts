@@ -14,6 +14,8 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib'
+import { after, stray } from '../../src/shared/boundary.ts'
+import { clock } from '../../src/shared/clock.ts'
 import type { Exchange } from './evidence.ts'
 
 export interface Outgoing {
@@ -63,9 +65,6 @@ export interface ByteBudget {
   left: number
 }
 
-/** Returns ms since the epoch, with fractions; comparable with the mock's clock on the same machine. */
-export const clock = (): number => performance.timeOrigin + performance.now()
-
 export interface SendRequestOptions {
   /** File with a certificate authority to trust in addition to the default ones. */
   readonly ca?: string | undefined
@@ -88,11 +87,11 @@ const passes = (
       else if (answer.over()) stop(false)
     }
     const stop = (passed: boolean) => {
-      clearTimeout(limit)
+      limit.close()
       waiting.delete(wake)
       resolve(passed)
     }
-    const limit = setTimeout(() => stop(false), ms)
+    const limit = after(ms, () => stop(false), stray)
     waiting.add(wake)
     wake()
   })
@@ -195,7 +194,7 @@ export function sendRequest(
   { ca, ...limits }: SendRequestOptions = {},
 ): OpenExchange {
   const url = new URL(baseUrl)
-  const at = clock()
+  const at = clock.monotonic()
   const pieces: Buffer[] = []
   const limit = openLimit(limits)
   const chunks: [number, number][] = []
@@ -214,7 +213,7 @@ export function sendRequest(
   function finish(how: Exchange['end'], why: string | null = null): void {
     if (end !== null) return
     end = how
-    clearTimeout(timer)
+    timer.close()
     const bytes = joined(pieces, how)
     pieces.splice(0, pieces.length, bytes)
     const body = bytes.toString('utf8')
@@ -222,7 +221,7 @@ export function sendRequest(
     settle({
       at,
       head_at: headAt,
-      end_at: clock(),
+      end_at: clock.monotonic(),
       end: how,
       error: why,
       status: response?.statusCode ?? null,
@@ -239,7 +238,7 @@ export function sendRequest(
   const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(
     requestOptions(url, outgoing, ca),
     (incoming) => {
-      headAt = clock()
+      headAt = clock.monotonic()
       response = incoming
       const body = decode(incoming)
       decoded = body
@@ -249,7 +248,7 @@ export function sendRequest(
         const isOver = limit.take(piece.length + PIECE_OVERHEAD)
         if (limit.isSpent()) return finish('too_long', 'the answers of one check together are too long')
         pieces.push(piece)
-        chunks.push([piece.length, clock()])
+        chunks.push([piece.length, clock.monotonic()])
         look()
         if (isOver) void limit.extended(body).then((why) => why === null || finish('too_long', why))
       })
@@ -263,10 +262,10 @@ export function sendRequest(
       })
     },
   )
-  const timer = setTimeout(() => finish('timed_out', `no end within ${timeout} ms`), timeout)
+  const timer = after(timeout, () => finish('timed_out', `no end within ${timeout} ms`), stray)
   // Only acceptance of the upgrade is tested; nothing is sent afterwards.
   request.on('upgrade', (incoming, socket) => {
-    headAt = clock()
+    headAt = clock.monotonic()
     response = incoming
     socket.destroy()
     finish('complete')

@@ -4,8 +4,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { rootCertificates } from 'node:tls'
 import { WebSocket } from 'ws'
+import { after, stray } from '../../src/shared/boundary.ts'
+import { clock } from '../../src/shared/clock.ts'
 import type { Exchange } from './evidence.ts'
-import { type ByteBudget, clock, flatten, MAX_BODY, type Outgoing, type Seen } from './http-client.ts'
+import { type ByteBudget, flatten, MAX_BODY, type Outgoing, type Seen } from './http-client.ts'
 import { type AnyJson, jsonOf } from './reading.ts'
 
 /** Messages that end a response. */
@@ -26,7 +28,7 @@ export function sendMessage(
   { ca, budget }: SocketOptions,
 ): Promise<Seen> {
   const { promise, resolve } = Promise.withResolvers<Seen>()
-  const at = clock()
+  const at = clock.monotonic()
   const chunks: [number, number][] = []
   let [text, left] = ['', MAX_BODY]
   let headAt: number | null = null
@@ -40,20 +42,20 @@ export function sendMessage(
   function finish(how: Exchange['end'], error: string | null = null): void {
     if (end !== null) return
     end = how
-    clearTimeout(timer)
+    timer.close()
     socket.terminate()
     const { statusCode: status = null } = answer ?? {}
-    const seen = { at, head_at: headAt, end_at: clock(), end, error, status }
+    const seen = { at, head_at: headAt, end_at: clock.monotonic(), end, error, status }
     resolve({ ...seen, headers: answer ? flatten(answer) : {}, body: text, utf8: true, chunks })
   }
-  const timer = setTimeout(() => finish('timed_out', `no end within ${timeout} ms`), timeout)
+  const timer = after(timeout, () => finish('timed_out', `no end within ${timeout} ms`), stray)
 
   socket.on('upgrade', (response) => {
-    headAt = clock()
+    headAt = clock.monotonic()
     answer = response
   })
   socket.on('unexpected-response', (_, response) => {
-    headAt = clock()
+    headAt = clock.monotonic()
     answer = response
     finish('complete')
   })
@@ -63,7 +65,7 @@ export function sendMessage(
     left -= message.length
     budget.left -= message.length
     if (left < 0 || budget.left < 0) return finish('too_long', 'the messages together are too long')
-    chunks.push([message.length, clock()])
+    chunks.push([message.length, clock.monotonic()])
     text += `data: ${message.replaceAll('\n', '\ndata: ')}\n\n`
     if (LAST_EVENTS.test(String((jsonOf(message) as AnyJson | null)?.type))) finish('complete')
   })

@@ -1,7 +1,8 @@
 // Target that is a command: runs the command in its directory, in its own process group, with a clean
 // environment.
 import { spawn, spawnSync } from 'node:child_process'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { after, stray } from '../../src/shared/boundary.ts'
+import { sleep } from '../../src/shared/clock.ts'
 import type { Process } from './instance.ts'
 import { StartError } from './instance.ts'
 import { atExit } from './on-exit.ts'
@@ -45,7 +46,7 @@ export async function runCommand(
   // Ends all started processes if the suite itself is interrupted.
   const forget = atExit(() => signal('SIGKILL'))
   const closed = new Promise<void>((done) => child.once('close', () => done()))
-  const closedWithin = (ms: number) => Promise.race([closed, sleep(ms, undefined, { ref: false })])
+  const closedWithin = (ms: number) => Promise.race([closed, sleep(ms, { ref: false })])
   /** Time for which processes may outlive the first one, ms. */
   let grace = 0
   /** True once the group has ended, because its number may then belong to another group. */
@@ -61,7 +62,7 @@ export async function runCommand(
     // What they wrote is in the pipes. Each turn of the event loop reads a part of it, however late the turn comes.
     for (let before = -1; before < received; ) {
       before = received
-      await nextTurn()
+      await new Promise((resolve) => setImmediate(resolve))
     }
     child.stdout.destroy()
     child.stderr.destroy()
@@ -89,9 +90,9 @@ export async function runCommand(
       const asked = how === 'politely' && alive()
       if (asked) grace = STOP_TIMEOUT_MS
       signal(asked ? 'SIGTERM' : 'SIGKILL')
-      const late = setTimeout(() => signal('SIGKILL'), STOP_TIMEOUT_MS)
+      const late = after(STOP_TIMEOUT_MS, () => signal('SIGKILL'), stray)
       await gone
-      clearTimeout(late)
+      late.close()
     },
   }
 }

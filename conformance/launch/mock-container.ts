@@ -3,8 +3,8 @@
 // both directions.
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { LedgerEntry, LedgerPage } from '../../mocks/ledger.ts'
+import { clock, sleep } from '../../src/shared/clock.ts'
 import type { MockControl } from '../runner/context.ts'
 import type { Values } from '../target/template.ts'
 import type { Container, Containers } from './containers.ts'
@@ -133,10 +133,10 @@ function controlThrough({ say, heard }: { say(line: string): void; heard: Readab
   return {
     entries: async (since) => (await ledger()).filter(({ n }) => n > since),
     async seen(nonce, ms) {
-      const deadline = performance.now() + ms
+      const deadline = clock.monotonic() + ms
       for (;;) {
         const entry = (await ledger()).find((one) => one.nonce === nonce)
-        if (entry || performance.now() >= deadline) return entry ?? null
+        if (entry || clock.monotonic() >= deadline) return entry ?? null
         await sleep(POLL_MS)
       }
     },

@@ -6,7 +6,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { clock, sleep } from '../../src/shared/clock.ts'
 import { packageFile } from '../../src/shared/package-root.ts'
 import { sendRequest } from '../evidence/http-client.ts'
 import { withoutSecrets } from '../evidence/secrets.ts'
@@ -263,9 +263,9 @@ function baseUrlOf({ start: how, base_url }: Target, { origin }: Process): strin
 async function ready(target: Target, baseUrl: string, running: Process, key: string | null): Promise<void> {
   const { path, status, timeout_ms } = target.ready
   const headers = { ...target.headers, ...(key !== null && shownKey(target, key)) }
-  const deadline = Date.now() + timeout_ms
+  const deadline = clock.now() + timeout_ms
   let last = 'it does not listen'
-  while (running.alive() && Date.now() < deadline) {
+  while (running.alive() && clock.now() < deadline) {
     const seen = await sendRequest(baseUrl, { method: 'GET', path, headers, body: null }, 2_000, {
       ca: target.ca,
     }).done

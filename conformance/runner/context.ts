@@ -1,16 +1,15 @@
 // Environment of an exercise: the target, the mock, and a recorder. All actions of an exercise go through
 // this file, so that the evidence contains all of them.
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { writeNonce } from '../../mocks/ledger.ts'
 import type { ScriptedAnswer } from '../../mocks/server/script.ts'
+import { clock, sleep } from '../../src/shared/clock.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { idsIn, isRedirect, listRequest, nonceOf, recordIn, requestIdOf, theOne } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import {
   type ByteBudget,
-  clock,
   type OpenExchange,
   type Outgoing,
   type Seen,
@@ -123,7 +122,7 @@ export class CheckContext {
   readonly #marks: Record<string, number> = {}
   readonly #facts: Record<string, unknown> = {}
   readonly #secrets: Map<string, string>
-  readonly #started = clock()
+  readonly #started = clock.monotonic()
   /** Nonce of a call -> the records that were there before it. */
   readonly #before = new Map<string, ReadonlySet<string>>()
   /** Records that were matched to a call. A later call must not use the record of an earlier one. */
@@ -279,7 +278,7 @@ export class CheckContext {
 
   /** Stores the current time under a name. */
   mark(name: string): void {
-    this.#marks[name] = clock()
+    this.#marks[name] = clock.monotonic()
   }
 
   /** Returns the evidence so far, for an exercise with a next step that depends on it. */
@@ -340,7 +339,7 @@ export class CheckContext {
     // The search for the record has already taken time. Without a state, only the time shows that a record is
     // final.
     const isTimed = patience <= lag_ms || fields.state === undefined
-    const began = this.#takesTurns && isTimed ? exchange.end_at : clock()
+    const began = this.#takesTurns && isTimed ? exchange.end_at : clock.monotonic()
     for (;;) {
       const reading = await this.#read(request)
       const { log } = observability
@@ -355,7 +354,7 @@ export class CheckContext {
         this.#budget.left -= reading.body.length
         return this.#keep(recordStep(exchange.n), '', request, reading)
       }
-      await this.wait(Math.max(1, Math.min(50, began + limit - clock())))
+      await this.wait(Math.max(1, Math.min(50, began + limit - clock.monotonic())))
     }
   }
 
@@ -383,9 +382,9 @@ export class CheckContext {
   async #findRecord(exchange: Exchange): Promise<void> {
     const before = this.#before.get(exchange.nonce ?? '')
     if (!before || requestIdOf(this.target, exchange) !== null) return
-    const deadline = Math.max(clock(), exchange.end_at + this.target.observability.log!.lag_ms)
+    const deadline = Math.max(clock.monotonic(), exchange.end_at + this.target.observability.log!.lag_ms)
     for (;;) {
-      const asked = clock()
+      const asked = clock.monotonic()
       const fresh = [...(await this.#idsInLog())].filter((id) => !before.has(id) && !this.#found.has(id))
       const [id] = fresh
       if (fresh.length === 1) {
@@ -393,7 +392,7 @@ export class CheckContext {
         this.#found.add(id!)
       }
       if (fresh.length > 0 || asked >= deadline) return
-      await this.wait(Math.max(1, Math.min(50, deadline - clock())))
+      await this.wait(Math.max(1, Math.min(50, deadline - clock.monotonic())))
     }
   }
 
@@ -433,7 +432,7 @@ export class CheckContext {
     const evidence: Evidence = {
       check: this.#options.check,
       started_at: this.#started,
-      ended_at: clock(),
+      ended_at: clock.monotonic(),
       exchanges: this.#exchanges.sort((a, b) => a.n - b.n),
       ledger: [...ledger],
       marks: this.#marks,

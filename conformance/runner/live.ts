@@ -1,7 +1,8 @@
 // Limits of a run without a mock: counts its requests before the first is sent, and then checks each request
 // against this count. Knows requests and their limits; independent of judges.
+import { clock } from '../../src/shared/clock.ts'
 import { dialects, inDialect, readAnswer } from '../dialects/registry.ts'
-import { clock, type Outgoing, type Seen, sendRequest } from '../evidence/http-client.ts'
+import { type Outgoing, type Seen, sendRequest } from '../evidence/http-client.ts'
 import { jsonOf } from '../evidence/reading.ts'
 import type { Running } from '../launch/instance.ts'
 import { dialectFor } from '../requirements/applicability.ts'
@@ -110,9 +111,9 @@ export const isHere = ({ start }: Target): boolean =>
 const UNSENT = { body: '', until: async () => false, leave() {}, pause() {}, resume() {} }
 
 const unanswered = (): Seen => ({
-  at: clock(),
+  at: clock.monotonic(),
   head_at: null,
-  end_at: clock(),
+  end_at: clock.monotonic(),
   end: 'complete',
   error: null,
   status: 200,

@@ -3,6 +3,7 @@
 // declarations.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import type { MockProviders } from '../../mocks/server/create.ts'
+import { clock } from '../../src/shared/clock.ts'
 import { checks } from '../checks/registry.ts'
 import { WORDLESS } from '../dialects/dialect.ts'
 import {
@@ -51,7 +52,7 @@ export async function lookAt(
   onMock: (mock: MockProviders) => void | Promise<void>,
 ): Promise<Preflight> {
   const kept = new Map<string, Evidence>()
-  const started = Date.now()
+  const started = clock.now()
   const worker = await openWorker({
     template: { ...template, instances: 1 },
     preflight: 'preflight',
@@ -59,7 +60,7 @@ export async function lookAt(
     onMock,
     keep: (evidence) => kept.set(evidence.check, evidence),
   })
-  const took = Date.now() - started
+  const took = clock.now() - started
   try {
     const { evidence } = await worker.run({ id: 'look', exercise: read, judge: () => [] })
     const first = kept.get('preflight')!

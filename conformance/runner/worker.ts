@@ -2,12 +2,12 @@
 // Other workers do not affect the mock or the instance, so counts here are right even if checks run in
 // parallel.
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { MockProviders } from '../../mocks/server/create.ts'
+import { clock, sleep } from '../../src/shared/clock.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import { dialects, inDialect } from '../dialects/registry.ts'
 import type { Evidence } from '../evidence/evidence.ts'
-import { clock, sendRequest } from '../evidence/http-client.ts'
+import { sendRequest } from '../evidence/http-client.ts'
 import { withoutSecrets } from '../evidence/secrets.ts'
 import { answerIn } from '../judge/causes.ts'
 import { type Running, StartError } from '../launch/instance.ts'
@@ -209,9 +209,9 @@ const aborted = (signal: AbortSignal): Promise<unknown> =>
 
 /** Resolves after `limit` ms, excluding the check's own waits. */
 async function spent(limit: number, session: CheckContext): Promise<void> {
-  const began = clock()
-  for (let left = limit; left > 0; left = began + limit + session.waited - clock())
-    await sleep(left, undefined, { ref: false })
+  const began = clock.monotonic()
+  for (let left = limit; left > 0; left = began + limit + session.waited - clock.monotonic())
+    await sleep(left, { ref: false })
 }
 
 /** Returns the reason why the target no longer answers after a check, without its keys; null if it answers. */

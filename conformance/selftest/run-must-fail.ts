@@ -1,6 +1,7 @@
 // Runs the checks that must fail on a must-fail gateway, and reports which of them fail.
 
 import { fileURLToPath } from 'node:url'
+import { clock } from '../../src/shared/clock.ts'
 import { byFinding } from '../judge/group-findings.ts'
 import type { Verdict } from '../judge/judge.ts'
 import { StartError } from '../launch/instance.ts'
@@ -55,11 +56,11 @@ export async function tryMustFail(
   { cross = false, ...other }: TryOptions = {},
 ): Promise<MustFailResult> {
   const gateway = { ...mustFail.get(name)!, ...other }
-  const began = performance.now()
+  const began = clock.monotonic()
   const caught = new Map<string, string>()
   const judged = new Set<string>()
   const survived = new Map<string, string>()
-  const done = () => ({ name, gateway, caught, judged, survived, duration: performance.now() - began })
+  const done = () => ({ name, gateway, caught, judged, survived, duration: clock.monotonic() - began })
   try {
     const { results } = await conform({
       target: gateway.profile === 'server' ? serverTarget(name) : targetOf(name, gateway),

@@ -77,7 +77,7 @@ export function offences(file: string, text: string): string[] {
 
 function main(): void {
   const root = join(import.meta.dirname, '../..')
-  const files = ['src', 'mocks'].flatMap((folder) =>
+  const files = ['src', 'mocks', 'conformance'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((file) => /\.tsx?$/.test(file))
       .map((file) => join(folder, file)),

@@ -1,6 +1,6 @@
 // Must-fail gateways for the checks of FAIL.
 
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../../../src/shared/clock.ts'
 import { CHAT, callIn, failWith, type MustFail } from '../gateway.ts'
 
 export const mustFail = {

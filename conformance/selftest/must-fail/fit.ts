@@ -2,7 +2,7 @@
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../../../src/shared/clock.ts'
 import { callIn, type MustFail } from '../gateway.ts'
 import type { HookContext, Wanted } from '../wire.ts'
 

@@ -2,8 +2,8 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
+import { sleep } from '../../../src/shared/clock.ts'
 import { callIn, failWith, type MustFail, onRead, RECORD, referenceWith } from '../gateway.ts'
 
 /** Directories in which a second process has been refused. */

@@ -1,6 +1,7 @@
 // Must-fail gateways for the checks of LOG.
 
 import { rmSync } from 'node:fs'
+import { clock } from '../../../src/shared/clock.ts'
 import { callIn, changeJson, LIST, type MustFail, onRead, RECORD } from '../gateway.ts'
 
 export const mustFail = {
@@ -62,7 +63,7 @@ export const mustFail = {
     caughtBy: ['LOG-04'],
     hooks: {
       body: onRead(RECORD, (json) =>
-        Date.now() - Date.parse(json.completed_at ?? json.created_at) < 4_000
+        clock.now() - Date.parse(json.completed_at ?? json.created_at) < 4_000
           ? { ...json, state: 'streaming' }
           : json,
       ),

@@ -2,6 +2,8 @@
 
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { every, stray } from '../../../src/shared/boundary.ts'
+import type { Timer } from '../../../src/shared/clock.ts'
 import { CHAT, callIn, changeJson, failWith, type MustFail } from '../gateway.ts'
 
 /** Messages of the newest call. */
@@ -97,7 +99,7 @@ export const mustFail = {
     caughtBy: ['PURE-02'],
     hooks: {
       started({ spend }) {
-        setInterval(() => spend().catch(() => {}), 1_000).unref()
+        every(1_000, () => spend().catch(() => {}), stray).unref()
       },
     },
   },
@@ -106,7 +108,7 @@ export const mustFail = {
     caughtBy: ['PURE-01'],
     hooks: {
       started({ spend }) {
-        setInterval(() => spend().catch(() => {}), 2_000).unref()
+        every(2_000, () => spend().catch(() => {}), stray).unref()
       },
       async request({ method }, { spend }) {
         if (method === 'GET' || method === 'HEAD') await spend()
@@ -193,12 +195,12 @@ export const mustFail = {
     caughtBy: ['PURE-02', 'PURE-08'],
     patient: true,
     hooks: () => {
-      let timer: NodeJS.Timeout
+      let timer: Timer
       return {
         started({ spend }) {
-          timer = setInterval(() => spend().catch(() => {}), 25_000)
+          timer = every(25_000, () => spend().catch(() => {}), stray)
         },
-        stopping: () => clearInterval(timer),
+        stopping: () => void timer.close(),
       }
     },
   },

@@ -1,4 +1,5 @@
 // Must-fail gateways for responses over a WebSocket, and for responses that are continued, read and deleted.
+import { clock } from '../../../src/shared/clock.ts'
 import { responseIdIn } from '../../checks/responses.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
 import { eachEvent, isResponses } from '../dialect-hooks.ts'
@@ -58,9 +59,9 @@ export const mustFail = {
     hooks: () => {
       const since = new Map<unknown, number>()
       return {
-        ...eachAnswer((id) => since.set(id, Date.now())),
+        ...eachAnswer((id) => since.set(id, clock.now())),
         request: (wanted) =>
-          Date.now() - (since.get(previousIn(wanted)) ?? 0) < BATCH_MS ? notFound : undefined,
+          clock.now() - (since.get(previousIn(wanted)) ?? 0) < BATCH_MS ? notFound : undefined,
       }
     },
   },
@@ -213,7 +214,7 @@ export const mustFail = {
       let since = Number.POSITIVE_INFINITY
       return {
         request(wanted) {
-          if (isMessage(wanted)) since = Math.min(since, Date.now())
+          if (isMessage(wanted)) since = Math.min(since, clock.now())
         },
         body: (body, { path }) =>
           path.startsWith(LIST)

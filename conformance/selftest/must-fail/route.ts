@@ -1,4 +1,5 @@
 // Must-fail gateways for the checks of ROUTE.
+import { after, stray } from '../../../src/shared/boundary.ts'
 import { callIn, type MustFail, onCall, onRead } from '../gateway.ts'
 import type { HookContext } from '../wire.ts'
 
@@ -152,7 +153,7 @@ export const mustFail = {
     hooks: {
       upstream: {
         responseStart({ status }, { spend }) {
-          if (status === 429) setTimeout(() => spend().catch(() => {}), 1_200).unref()
+          if (status === 429) after(1_200, () => spend().catch(() => {}), stray).unref()
         },
       },
     },

@@ -1,4 +1,5 @@
 // Gateways with unusual whole answers and names.
+import { clock } from '../../../src/shared/clock.ts'
 import { type MustPass, onEvent, onRead, parseJson } from '../gateway.ts'
 
 let made = 1_700_000_000
@@ -73,7 +74,7 @@ export const mustPass = {
         ...json,
         data: json.data.map((entry: object) => ({
           ...entry,
-          last_checked: Date.now() + Math.random(),
+          last_checked: clock.now() + Math.random(),
         })),
       })),
     },

@@ -1,6 +1,7 @@
 // Gateways that serve dialects other than chat in an unusual way; some translate, because none of their
 // providers has the dialect.
 
+import { clock } from '../../../src/shared/clock.ts'
 import type { Further } from '../../requirements/applicability.ts'
 import type { Target } from '../../target/schema.ts'
 import { CHAT, changeEvent, changeJson, failWith, type MustPass, onRead } from '../gateway.ts'
@@ -261,7 +262,7 @@ export const mustPass = {
     hooks: {
       responseStart({ headers }) {
         const after = Number(headers['retry-after'])
-        if (after > 0) headers['retry-after'] = new Date(Date.now() + after * 1_000).toUTCString()
+        if (after > 0) headers['retry-after'] = new Date(clock.now() + after * 1_000).toUTCString()
       },
     },
   },

@@ -1,5 +1,6 @@
 // Gateways that write the same values in another format: JSON, numbers, dates, ids, content codings.
 
+import { clock } from '../../../src/shared/clock.ts'
 import { CHAT, callIn, changeEvent, changeJson, type MustPass, onRead, parseJson } from '../gateway.ts'
 import type { GatewayHooks } from '../wire.ts'
 import { chatOnly, likeChat } from './dialects.ts'
@@ -82,7 +83,7 @@ const tellsDates: GatewayHooks = {
     const seconds = Number(headers['retry-after'])
     // A date has no fractions of a second, so the time is rounded up.
     if (seconds > 0)
-      headers['retry-after'] = DATES[dated++ % DATES.length]!(new Date(Date.now() + seconds * 1_000 + 999))
+      headers['retry-after'] = DATES[dated++ % DATES.length]!(new Date(clock.now() + seconds * 1_000 + 999))
   },
 }
 

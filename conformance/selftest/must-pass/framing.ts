@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { request as ask, createServer } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
+import { clock, sleep } from '../../../src/shared/clock.ts'
 import type { InProcess } from '../../launch/in-process.ts'
 import { type MustPass, onRead } from '../gateway.ts'
 import { startWaybill } from '../reference.ts'
@@ -163,7 +163,7 @@ export const mustPass = {
       body: onRead('/healthz', (json) => ({
         ...json,
         asked: asked++,
-        up_s: performance.now(),
+        up_s: clock.monotonic(),
         rss: process.memoryUsage.rss(),
       })),
     },

@@ -1,6 +1,6 @@
 // Gateways with an unusual request log.
 
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../../../src/shared/clock.ts'
 import type { Target } from '../../target/schema.ts'
 import { callIn, changeEvent, changeJson, type Json, type MustPass } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'

@@ -1,5 +1,6 @@
 // Gateways with records that have the usual content in unusual words or at unusual times.
 
+import { clock } from '../../../src/shared/clock.ts'
 import type { Target } from '../../target/schema.ts'
 import { callIn, changeEvent, changeJson, type Json, type MustPass } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
@@ -66,11 +67,11 @@ const STATES: Json = { completed: 200, failed: 500, aborted: 499, interrupted: 5
 const RECORD_DELAY_MS = 1_500
 /** Returns true if a record should be visible by now. */
 const isThere = ({ created_at, latency_ms }: Json): boolean =>
-  latency_ms !== null && Date.now() - Date.parse(created_at) - latency_ms > RECORD_DELAY_MS
+  latency_ms !== null && clock.now() - Date.parse(created_at) - latency_ms > RECORD_DELAY_MS
 /** Ms from the end of a call until its record has a cost. */
 const COST_DELAY_MS = 300
 const isPriced = ({ created_at, latency_ms }: Json): boolean =>
-  latency_ms !== null && Date.now() - Date.parse(created_at) - latency_ms > COST_DELAY_MS
+  latency_ms !== null && clock.now() - Date.parse(created_at) - latency_ms > COST_DELAY_MS
 
 /** Cost of tokens that the gateway counted itself, US dollars. */
 const OWN_COUNT_USD = 6e-6

@@ -1,4 +1,5 @@
 // Gateways that refuse requests, or relay a refusal, in an unusual way.
+import { clock } from '../../../src/shared/clock.ts'
 import { CHAT, callIn, changeJson, failWith, type MustPass } from '../gateway.ts'
 
 /** Temperature in the requests of FIT-08; other temperatures are accepted. */
@@ -138,7 +139,7 @@ export const mustPass = {
       responseStart({ headers }) {
         const seconds = Number(headers['retry-after'])
         if (headers['retry-after'] !== undefined)
-          headers['retry-after'] = new Date(Date.now() + seconds * 1_000).toUTCString()
+          headers['retry-after'] = new Date(clock.now() + seconds * 1_000).toUTCString()
       },
     },
   },

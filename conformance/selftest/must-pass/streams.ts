@@ -1,6 +1,6 @@
 // Gateways with unusual streams.
 
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../../../src/shared/clock.ts'
 import { changeEvent, type MustPass, onEvent, parseJson } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
 

@@ -5,9 +5,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { request as ask, createServer, type IncomingMessage } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { certify } from '../../../mocks/server/certificate.ts'
+import { sleep } from '../../../src/shared/clock.ts'
 import type { InProcess } from '../../launch/in-process.ts'
 import type { MustPass } from '../gateway.ts'
 import { startWaybill } from '../reference.ts'
@@ -66,7 +66,7 @@ const hedging: InProcess['start'] = async (directory, env) => {
     })
     try {
       const first = attempt()
-      const second = sleep(SILENCE_MS, null, { ref: false }).then(() =>
+      const second = sleep(SILENCE_MS, { ref: false }).then(() =>
         response.headersSent || response.destroyed ? first : attempt(),
       )
       const incoming = await Promise.race([first, second])

@@ -1,4 +1,6 @@
 // Gateways that call their providers in an unusual way.
+import { every, stray } from '../../../src/shared/boundary.ts'
+import type { Timer } from '../../../src/shared/clock.ts'
 import { changeJson, type MustPass, onCall } from '../gateway.ts'
 
 export const mustPass = {
@@ -98,12 +100,12 @@ export const mustPass = {
     mayWarn: ['PURE-03'],
     target: (target) => ({ ...target, capabilities: { ...target.capabilities, probe_interval_ms: 2_000 } }),
     hooks: () => {
-      let timer: NodeJS.Timeout
+      let timer: Timer
       return {
         started({ list }) {
-          timer = setInterval(() => list().catch(() => {}), 2_000)
+          timer = every(2_000, () => list().catch(() => {}), stray)
         },
-        stopping: () => clearInterval(timer),
+        stopping: () => void timer.close(),
       }
     },
   },
