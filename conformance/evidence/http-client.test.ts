@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../src/test/test-until.ts'
 import { sendRequest } from './http-client.ts'
 
 test('a request that is paused before its answer starts reads no part of the answer', async (t) => {
@@ -22,7 +22,7 @@ test('a request that is paused before its answer starts reads no part of the ans
   call.pause()
   const answer = await asked
   answer()
-  await sleep(200)
+  await pause(200)
   assert.equal(call.body, '')
   call.resume()
   assert.equal((await call.done).body.length, 1_000)

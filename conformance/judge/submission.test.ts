@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { clock } from '../../src/shared/clock.ts'
 import { packageFile } from '../../src/shared/package-root.ts'
 import { runCli } from '../../src/test/test-cli.ts'
 import { rejudge } from './rejudge.ts'
@@ -23,7 +24,7 @@ import { EVIDENCE, problemsOf, readAbout, SUBMISSION } from './submission.ts'
 
 const root = packageFile('conformance/submissions')
 const folders = globSync(`*/*/${SUBMISSION}`, { cwd: root }).map((file) => join(root, file, '..'))
-const today = new Date().toISOString().slice(0, 10)
+const today = new Date(clock.now()).toISOString().slice(0, 10)
 
 for (const folder of folders)
   test(`the evidence confirms the verdicts that ${folder.slice(root.length + 1)} claims (SUITE-03)`, () => {

@@ -2,6 +2,7 @@
 // for each case.
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
+import { clock } from '../../src/shared/clock.ts'
 import { IS_FULL } from '../../src/test/test-size.ts'
 import type { Recording } from '../recording/format.ts'
 import { mockFor } from '../server/test-mock.ts'
@@ -9,7 +10,7 @@ import { createDigester, type Digester } from './digest.ts'
 import type { Predicate } from './predicate.ts'
 
 const KEY = 'a digest key of the test, of enough characters'
-const NOW = Date.now()
+const NOW = clock.now()
 const digester: Digester = createDigester(KEY)
 
 type Message = Readonly<Record<string, unknown>>

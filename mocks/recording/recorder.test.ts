@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { createParser } from 'eventsource-parser'
+import { clock } from '../../src/shared/clock.ts'
 import { ask, providerKey, temporaryDirectory, testGateway } from '../../src/test/test-gateway.ts'
 import { interceptProviders } from '../server/intercept.ts'
 import { answer, DONE, event, fail, type Script, stream } from '../test-upstream.ts'
@@ -41,7 +42,7 @@ async function recording(t: TestContext, script: Script, { provider = 'alpha' } 
     provider,
     out,
     secrets: [KEY, CANARY],
-    now: Date.now,
+    now: clock.now,
     onRecorded: (name: string) => recorded.push(name),
     onRefused: (reason: string) => refused.push(reason),
   }

@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writ
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { Agent, request } from 'undici'
+import { clock } from '../../src/shared/clock.ts'
 import { temporaryDirectory, testGateway } from '../../src/test/test-gateway.ts'
 import { createMockProviders } from '../server/create.ts'
 import { chunk, DONE, type Script, startMockServer, stream } from '../test-upstream.ts'
@@ -162,7 +163,7 @@ const written = (out: string) =>
 test('a recorded request still matches on another day, in another folder and in another order (REC-06)', async (t) => {
   const out = await record(t)
   const ask = await replaying(t, out)
-  const asked = questions(Date.now(), '/srv/elsewhere/project')
+  const asked = questions(clock.now(), '/srv/elsewhere/project')
   const said = async (body: object) => (await ask(body)).json?.choices[0].message
   assert.equal((await said(asked.italy)).content, ANSWERS.Italy)
   assert.equal((await said(asked.france)).content, ANSWERS.France)
@@ -212,7 +213,7 @@ test("with --keep-text the recording has the request's text without key, date an
 test('if no recording matches, the mock returns only an error that names the nearest recording and the differences (REC-02, REC-06)', async (t) => {
   const out = await record(t, { only: ['france', 'weather'] })
   const ask = await replaying(t, out)
-  const { france, weather } = questions(Date.now(), '/srv/elsewhere/project')
+  const { france, weather } = questions(clock.now(), '/srv/elsewhere/project')
   const misses: [object, RegExp][] = [
     [
       { ...france, messages: [france.messages[0], { role: 'user', content: 'And of Peru?' }] },
@@ -244,7 +245,7 @@ test('a pattern in .waybill/masks makes the requests from two runs equal, and an
   writeFileSync(masks, '# the time of day\n\\b\\d\\d:\\d\\d\\b\n')
   await record(t, { out, only: ['time'] })
   const ask = await replaying(t, out)
-  const { time } = questions(Date.now(), '/srv/elsewhere/project')
+  const { time } = questions(clock.now(), '/srv/elsewhere/project')
   const later = [time.messages[0], { role: 'user', content: 'It is 23:59 in France. Which capital?' }]
   assert.equal((await ask({ ...time, messages: later })).json.choices[0].message.content, ANSWERS.France)
   writeFileSync(masks, '(\n')
@@ -263,7 +264,7 @@ test('with a missing or wrong key, neither replay nor recording starts (REC-06)'
   process.env.WAYBILL_DIGEST_KEY = right
   t.after(() => delete process.env.WAYBILL_DIGEST_KEY)
   const ask = await replaying(t, out)
-  assert.equal((await ask(questions(Date.now(), '/srv/x/y').france)).status, 200)
+  assert.equal((await ask(questions(clock.now(), '/srv/x/y').france)).status, 200)
 })
 
 /** Records one exchange with a provider directly, without a gateway. */
@@ -415,7 +416,7 @@ test('recordings in formats 1 and 2 can be used in turn from one folder (REC-03,
     writeFileSync(join(out, 'openai', `${name}.body.json`), bytes)
   }
   const ask = await replaying(t, out)
-  const { france, italy } = questions(Date.now(), '/srv/elsewhere/project')
+  const { france, italy } = questions(clock.now(), '/srv/elsewhere/project')
   const answers: string[] = []
   for (const question of [italy, france, italy, italy])
     answers.push((await ask(question)).json.choices[0].message.content)

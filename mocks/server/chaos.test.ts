@@ -2,6 +2,7 @@
 // times that a client sees.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { manualClock } from '../../src/shared/test-clock.ts'
 import { createMockProviders } from './create.ts'
 import { ask, chatBody, mockFor } from './test-mock.ts'
 
@@ -44,17 +45,17 @@ test('errors and cuts occur at the configured rates, and the same seed makes the
 })
 
 test('the first token and later tokens arrive at the configured pace, and jitter varies the pace', async (t) => {
-  const mock = await mockFor(t)
+  const manual = manualClock()
+  const mock = await mockFor(t, { clock: manual })
   const times = async (): Promise<{ first: number; all: number }> => {
-    const begin = performance.now()
-    const response = await ask(mock, chatBody('scenario-long', { stream: true }))
-    let first = 0
-    for await (const _ of response.body!) first ||= performance.now() - begin
-    return { first, all: performance.now() - begin }
+    const asked = ask(mock, chatBody('scenario-long', { stream: true })).then((response) => response.text())
+    await manual.during(asked, 10)
+    const { at, answer } = mock.entries().at(-1)!
+    return { first: answer.first_byte_at! - at, all: answer.last_byte_at! - at }
   }
   mock.chaos({ first_token_ms: 1_000 })
   const late = await times()
-  assert.ok(late.first >= 999 && late.all < 10_000, `not only the first piece was late: ${late.all} ms`)
+  assert.ok(late.first >= 1_000 && late.all < 10_000, `not only the first piece was late: ${late.all} ms`)
   mock.chaos({ tokens_per_second: 2000 })
   const paced = await times()
   const bytes = mock
@@ -69,22 +70,22 @@ test('the first token and later tokens arrive at the configured pace, and jitter
 })
 
 test('the configured share of calls is slow, scripted calls are not affected, and each test has its own settings', async (t) => {
-  const mock = await mockFor(t, { chaos: { errors: 1, status: 500 } })
+  const manual = manualClock()
+  const mock = await mockFor(t, { chaos: { errors: 1, status: 500 }, clock: manual })
   assert.equal((await ask(mock, chatBody('gpt-5-mini'))).status, 500)
   mock.answer({ say: { text: 'Scripted.' } })
   assert.equal((await ask(mock, chatBody('gpt-5-mini'))).status, 200)
   const own = mock.context('own')
   own.chaos({ slow: 1, slow_ms: 150 })
-  const begin = performance.now()
   const headers = { authorization: `Bearer ${own.key('openai')}`, 'content-type': 'application/json' }
-  const response = await fetch(`${own.baseUrl('openai')}/chat/completions`, {
+  const asked = fetch(`${own.baseUrl('openai')}/chat/completions`, {
     method: 'POST',
     headers,
     body: JSON.stringify(chatBody('gpt-5-mini')),
   })
-  assert.equal(response.status, 200)
-  await response.text()
-  assert.ok(performance.now() - begin >= 149)
+  assert.equal((await manual.during(asked)).status, 200)
+  const { at, answer } = own.entries().at(-1)!
+  assert.ok(answer.first_byte_at! - at >= 150)
 })
 
 test('the control port accepts chaos settings and returns totals, and its errors name the wrong field', async (t) => {

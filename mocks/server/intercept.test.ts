@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test, { type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { type Dispatcher, Pool } from 'undici'
+import { clock } from '../../src/shared/clock.ts'
+import { pause } from '../../src/test/test-until.ts'
 import type { Pace } from '../recording/replay.ts'
 import { interceptProviders } from './intercept.ts'
 
@@ -45,7 +46,7 @@ function dispatch(
   options: Dispatcher.DispatchOptions,
   leaveAfter = Number.POSITIVE_INFINITY,
 ): Promise<Seen> {
-  const started = performance.now()
+  const started = clock.monotonic()
   const times: number[] = []
   let status = 0
   let text = ''
@@ -56,7 +57,7 @@ function dispatch(
         status = code
       },
       onResponseData(controller, chunk) {
-        times.push(performance.now() - started)
+        times.push(clock.monotonic() - started)
         text += chunk
         if (times.length === leaveAfter) controller.abort(new Error('the client left'))
       },
@@ -79,7 +80,7 @@ test("undici's request receives a stream chunk by chunk", async (t) => {
   const { body, statusCode } = await intercepted(t, 'recorded').request(chat({ stream: true }))
   assert.equal(statusCode, 200)
   const times: number[] = []
-  for await (const _ of body) times.push(performance.now())
+  for await (const _ of body) times.push(clock.monotonic())
   assert.ok(times.length > 15)
   assert.ok(times.at(-1)! - times[0]! > 400)
 })
@@ -107,7 +108,7 @@ test('a client that leaves during a stream does not disturb other clients', asyn
     left.map(({ error, times }) => [error?.message, times.length]),
     [1, 2, 3].map((n) => ['the client left', n]),
   )
-  await sleep(100)
+  await pause(100)
   assert.deepEqual(uncaught, [])
   assert.equal((await dispatch(pool, chat({}))).status, 200)
 })

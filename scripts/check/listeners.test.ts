@@ -19,6 +19,7 @@ test('listeners, timers and dropped promises outside of the boundary are refused
     'const today = new Date().toISOString()',
     'signal: AbortSignal.timeout(10),',
     "import { setTimeout as sleep } from 'node:timers/promises'",
+    "t.mock.timers.enable({ apis: ['setInterval'] })",
     '    void this.ship()',
     'void shipNow().catch(() => {})',
   ]
@@ -44,5 +45,7 @@ test('the boundary, promises that only wait, comments and tests are accepted', (
   ]
   for (const line of accepted) assert.deepEqual(offences('src/a/b.ts', line), [], line)
   assert.deepEqual(offences('src/a/b.test.ts', "socket.on('data', take)"), [])
+  assert.deepEqual(offences('src/a/b.slow-test.ts', 'const now = Date.now()'), [])
+  assert.equal(offences('mocks/a/b.test.ts', 'const now = Date.now()').length, 1)
   assert.deepEqual(offences('src/page/live.ts', "socket.on('data', take)"), [])
 })

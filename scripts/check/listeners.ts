@@ -23,13 +23,19 @@ const REFUSED: readonly (readonly [pattern: RegExp, remedy: string])[] = [
 /** Clocks that tests cannot advance. */
 const CLOCKS: typeof REFUSED = [
   [
-    /(?<![.\w])set(Timeout|Interval)\((?!.*\): this)|\bset(Timeout|Interval)\b.*timers\/promises|AbortSignal\.timeout\(/,
-    'use `after`, `every` or `signalAfter` of src/shared/boundary.ts, or `sleep` of src/shared/clock.ts',
+    /(?<![.\w])set(Timeout|Interval)\((?!.*\): this)|\bset(Timeout|Interval)\b.*timers\/promises|\bmock\.timers\b/,
+    'use `after` or `every` of src/shared/boundary.ts, `sleep` of src/shared/clock.ts, or src/test/test-until.ts',
   ],
   [
     /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b|hrtime/,
     'use `clock` of src/shared/clock.ts',
   ],
+]
+
+/** In tests, this limit ends a test that hangs. */
+const SIGNALS: (typeof REFUSED)[number] = [
+  /AbortSignal\.timeout\(/,
+  'use `signalAfter` or `abortAfter` of src/shared/boundary.ts',
 ]
 
 /** Files and folders with clocks of their own, with the reason. */
@@ -40,6 +46,8 @@ const OTHER_CLOCKS: Readonly<Record<string, string>> = {
   'src/testcontainers/': 'waits for another machine, in tests of users',
   'src/commands/': "programs that a person starts; `serve` gives its gateway the machine's clock",
   'src/store/sqlite/data-files.ts': "compares with times of files, which are the machine's",
+  'src/store/sqlite/trouble.test.ts': 'contains a program of its own',
+  'conformance/runner/worker.test.ts': 'contains a program of its own',
   'mocks/server/certificate.ts': "TLS compares with the machine's clock",
 }
 
@@ -56,6 +64,9 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 
 const TESTS = /[.-]test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$|^src\/test\//
 
+/** Tests that are about real time, and helpers of tests. */
+const SLOW_TESTS = /-test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$/
+
 /** Folders in which listeners go through the boundary. */
 const BOUNDED = /^(src|mocks\/server)\//
 
@@ -63,10 +74,10 @@ const BOUNDED = /^(src|mocks\/server)\//
 export function offences(file: string, text: string): string[] {
   const isIn = (places: object) => Object.keys(places).some((place) => file.startsWith(place))
   const refused = [
-    ...(BOUNDED.test(file) && !isIn(EXCEPTIONS) ? REFUSED : []),
-    ...(isIn(OTHER_CLOCKS) ? [] : CLOCKS),
+    ...(BOUNDED.test(file) && !TESTS.test(file) && !isIn(EXCEPTIONS) ? REFUSED : []),
+    ...(isIn(OTHER_CLOCKS) || SLOW_TESTS.test(file) ? [] : CLOCKS),
+    ...(isIn(OTHER_CLOCKS) || TESTS.test(file) ? [] : [SIGNALS]),
   ]
-  if (TESTS.test(file)) return []
   return text
     .split('\n')
     .map((line) => line.replace(/^\s*(\/\/|\/?\*).*/, ''))

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
 import { openLearnedRefusals } from '../models/learned.ts'
+import { SYSTEM_CLOCK, useClock } from '../shared/clock.ts'
+import { dated } from '../shared/test-clock.ts'
 import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
 const json =
@@ -84,6 +86,8 @@ test('a refused parameter of a translated call is omitted, recorded, named in a 
   assert.equal(again.headers.get('x-gateway-adjusted'), 'temperature', 'what is known is said, too')
   await first.gateway.close(100)
 
+  let ahead = 0
+  t.after(useClock(dated(() => SYSTEM_CLOCK.now() + ahead)))
   const second = await start(t, refusing(noTemperature), { data })
   const later = await second.translated()
   assert.deepEqual([later.status, second.received()], [200, 1])
@@ -92,7 +96,7 @@ test('a refused parameter of a translated call is omitted, recorded, named in a 
   assert.equal(plain.headers.get('x-gateway-adjusted'), null)
 
   openLearnedRefusals(data).forget(() => true)
-  await new Promise((done) => setTimeout(done, 1_100))
+  ahead = 1_100
   await second.translated()
   assert.equal(second.received(), 4, 'forgotten in a running gateway: the provider is asked again')
 })

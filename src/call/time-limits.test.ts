@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { message, response } from '../dialects/responses/test-samples.ts'
+import { every, stray } from '../shared/boundary.ts'
 import { testGateway } from '../test/test-gateway.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -38,8 +39,8 @@ test('a request about a stored answer that the provider never answers, or never 
         )
     else if (request.url!.includes('input_items')) {
       answer.writeHead(200, JSON_TYPE)
-      const timer = setInterval(() => answer.write(' '), 100)
-      answer.on('close', () => clearInterval(timer))
+      const timer = every(100, () => answer.write(' '), stray)
+      answer.on('close', () => timer.close())
     } else silent.push(request)
   })
   t.after(() => server.closeAllConnections())
@@ -116,8 +117,8 @@ test('a handshake for a socket that is never completed takes resilience.connect 
         handshakes.push(socket)
         if (!isDribbling) return
         socket.write('HTTP/1.1 101 Switching Protocols\r\nx-slow: ')
-        const timer = setInterval(() => socket.write('x'), 100)
-        socket.on('close', () => clearInterval(timer))
+        const timer = every(100, () => socket.write('x'), stray)
+        socket.on('close', () => timer.close())
       })
     })
     const gateway = await testGateway(t, {

@@ -11,6 +11,7 @@ import { providers } from '../../mocks/providers/registry.ts'
 import { loadConfig } from '../config/load.ts'
 import { PREFERENCES, PRESETS } from '../config/presets.ts'
 import { createQuote, pricingOf } from '../pricing/pricing.ts'
+import { clock } from '../shared/clock.ts'
 import { runCli } from '../test/test-cli.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 import { init } from './init.ts'
@@ -40,7 +41,7 @@ test('the written file is a valid configuration for every preset and preference,
 test('every preset has a price, and presets known to the mock have the mock’s addresses', async (t) => {
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   await init({ file, provider: ALL, env: KEYS, say: () => {} })
-  const quote = createQuote(pricingOf(loadConfig(file, { env: KEYS }).config), Date.now)
+  const quote = createQuote(pricingOf(loadConfig(file, { env: KEYS }).config), clock.now)
   for (const { name, baseUrl, models } of PRESETS)
     for (const model of models) {
       const listed = calcPrice({ output_tokens: 1_000 }, model, { providerApiUrl: baseUrl })

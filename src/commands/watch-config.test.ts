@@ -5,9 +5,8 @@ import assert from 'node:assert/strict'
 import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { temporaryDirectory } from '../test/test-gateway.ts'
-import { until } from '../test/test-until.ts'
+import { pause, until } from '../test/test-until.ts'
 import { stateOf, watchConfig } from './watch-config.ts'
 
 test("a configuration that was replaced outside this process's view is reported once", {
@@ -27,11 +26,11 @@ test("a configuration that was replaced outside this process's view is reported 
     lost: (message: string) => told.push(message),
   })
   t.after(stop)
-  await sleep(60)
+  await pause(60)
   writeFileSync(`${file}.new`, 'a: 2\n')
   renameSync(`${file}.new`, file)
   await until('the replaced file is reported', () => told.length > 0)
-  await sleep(100)
+  await pause(100)
   assert.deepEqual(told, [
     `/proc/self/fd/${descriptor} was replaced, but this process still sees the old file: mount its directory instead of the file, and start again`,
   ])
@@ -46,6 +45,6 @@ test('a change made after the configuration was read and before the first check 
   let changed = 0
   t.after(watchConfig(file, () => changed++, { since, look: 20, settle: 10 }))
   await until('the change is seen', () => changed > 0)
-  await sleep(100)
+  await pause(100)
   assert.equal(changed, 1)
 })

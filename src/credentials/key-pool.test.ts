@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, fail, type Script, startMockServer } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
+import { SYSTEM_CLOCK, useClock } from '../shared/clock.ts'
+import { dated } from '../shared/test-clock.ts'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { limitedProvider } from './test-limited-provider.ts'
 
@@ -105,6 +106,8 @@ test('limits in headers prevent a 429: calls use other keys, and if no key is le
 })
 
 test('a key file is read again when it changes, and a key command is run again when the provider refuses its key', async (t) => {
+  let ahead = 0
+  t.after(useClock(dated(() => SYSTEM_CLOCK.now() + ahead)))
   const directory = temporaryDirectory(t)
   const [file, script, current] = ['key', 'print.sh', 'current'].map((name) => join(directory, name)) as [
     string,
@@ -127,7 +130,7 @@ test('a key file is read again when it changes, and a key command is run again w
   right.add('sk-second-of-file').add('sk-second-of-command')
   writeFileSync(file, 'sk-second-of-file-longer'.slice(0, 17))
   writeFileSync(current, 'sk-second-of-command')
-  await sleep(1_100)
+  ahead = 1_100
   const before = pool.ledger.length
   const { status, headers } = await call('s1')
   assert.equal(status, 200)

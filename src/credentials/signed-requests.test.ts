@@ -8,6 +8,7 @@ import { SignatureV4 } from '@smithy/signature-v4'
 import type { AwsAccount } from '../../mocks/server/aws-signature.ts'
 import { parseConfig } from '../config/load.ts'
 import { type Arrived, recordOf, startProvider } from '../passthrough/test-provider.ts'
+import { SYSTEM_CLOCK } from '../shared/clock.ts'
 import { testGateway } from '../test/test-gateway.ts'
 import { ACCOUNT, useAccount } from './test-aws.ts'
 
@@ -97,7 +98,7 @@ async function start(t: TestContext, { skew = 0, expired = 0 }: Options = {}) {
     refusals = expired
   }
   const aws = await startProvider(t, async (response, arrived) => {
-    const now = Date.now() + clock
+    const now = SYSTEM_CLOCK.now() + clock
     const valid = await isValid(arrived, TEMPORARY, now)
     const error = refusals-- > 0 ? 'ExpiredTokenException' : valid ? null : 'InvalidSignatureException'
     const status = error === null ? 200 : 403

@@ -7,7 +7,9 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
 import { SILENT } from '../core/process-log.ts'
+import { manualClock } from '../shared/test-clock.ts'
 import { testGateway } from '../test/test-gateway.ts'
+import { pause } from '../test/test-until.ts'
 import { packOpaque } from './carrier.ts'
 import { BEGUN, chunk, crossedGateway, json, named, sse } from './test-crossed-gateway.ts'
 
@@ -75,7 +77,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         for (const each of BEGUN[provider]!)
           response.write(typeof each === 'string' ? each : `data: ${JSON.stringify(each)}\n\n`)
-        setTimeout(() => then(response, received), 30)
+        void pause(30).then(() => then(response, received))
       }
     const ways: readonly (readonly [string, Script, RegExp])[] = [
       ['an error', sse(...BEGUN[provider]!, inside), /too busy/],
@@ -262,8 +264,8 @@ test('a silent translated stream contains a ping within 30 s, and a silent nativ
       response.end('data: [DONE]\n\n')
     }
   }
-  const gateway = await crossedGateway(t, 'chat', quiet)
-  t.mock.timers.enable({ apis: ['setInterval'] })
+  const manual = manualClock()
+  const gateway = await crossedGateway(t, 'chat', quiet, { clock: manual })
   const body = JSON.stringify({ ...asked, stream: true })
   for (const [path, pings] of [
     ['/v1/messages', 1],
@@ -276,14 +278,13 @@ test('a silent translated stream contains a ping within 30 s, and a silent nativ
     })
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
     let text = (await reader.read()).value!
-    t.mock.timers.tick(30_000)
+    await manual.advance(30_000)
     if (pings > 0) while (!text.includes('event: ping')) text += (await reader.read()).value!
     respond!()
     for (let read = await reader.read(); !read.done; read = await reader.read()) text += read.value
     assert.equal(text.split('ping"').length - 1, pings)
     assert.match(text, pings > 0 ? /event: message_stop/ : /\[DONE\]/)
   }
-  t.mock.timers.reset()
 })
 
 test('a request nested too deeply to be rewritten is refused with 400 and recorded; nothing is sent, and no internal error is logged', async (t) => {

@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { stream } from '../../mocks/test-upstream.ts'
 import { SILENT } from '../core/process-log.ts'
 import { READS } from '../gateway/endpoints.ts'
+import { clock } from '../shared/clock.ts'
 import { testGateway } from '../test/test-gateway.ts'
 import { IS_FULL } from '../test/test-size.ts'
 import { until } from '../test/test-until.ts'
@@ -16,7 +17,7 @@ import { type Fuzz, json, text } from './test-fuzz.ts'
 import { ALL } from './test-samples.ts'
 
 const CASES = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 3_000 : 300))
-const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)
+const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? clock.now() % 2 ** 31)
 
 /** Bodies: valid, with one wrong character, other JSON, or arbitrary text. */
 const bodyOf = (good: fc.Arbitrary<object>): fc.Arbitrary<string> =>

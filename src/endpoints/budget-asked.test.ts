@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
 import { ask, testGateway } from '../test/test-gateway.ts'
-import { until } from '../test/test-until.ts'
+import { pause, until } from '../test/test-until.ts'
 
 const digest = createHash('sha256').update('key-of-ann').digest('hex')
 
@@ -29,7 +29,7 @@ for (const asked of ASKED)
   test(`of 20 concurrent calls, each with ${JSON.stringify(asked)}, a budget for one call admits only one`, async (t) => {
     const use = { prompt_tokens: 1, completion_tokens: 100, total_tokens: 101 }
     const slow: Script = (response, received) =>
-      void setTimeout(() => answer('.', use)(response, received), 200)
+      void pause(200).then(() => answer('.', use)(response, received))
     const gateway = await testGateway(t, {
       providers: { alpha: slow },
       config: `

@@ -6,12 +6,11 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { cpSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { answer, chunk, type Script, stream, streamed } from '../../mocks/test-upstream.ts'
 import { dated } from '../shared/test-clock.ts'
 import { ask, type Setup, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
-import { until } from '../test/test-until.ts'
+import { pause, until } from '../test/test-until.ts'
 
 /** Price of a cent per token, input or output. */
 const CENT = 'price: { input: 10000, output: 10000 }'
@@ -50,7 +49,7 @@ const near = (actual: number, expected: number) =>
 const cheap = answer('.', { prompt_tokens: 3, completion_tokens: 7, total_tokens: 10 })
 
 test('1,000 concurrent calls exceed a budget for ten calls by at most one call', async (t) => {
-  const slow: Script = (response, received) => void setTimeout(() => cheap(response, received), 200)
+  const slow: Script = (response, received) => pause(200).then(() => cheap(response, received))
   const gateway = await start(t, key('ann', 'budget: { usd: 1 }'), {
     providers: { alpha: slow },
     server: 'max_calls: 5000',
@@ -91,7 +90,7 @@ test('the possible cost of an open call is reserved, and released when it ends',
   ] as const) {
     const call = gateway.chat(ask('auto', { stream: true, ...max }), as('ann'))
     let open = await me(gateway)
-    for (; open.reserved_usd === 0; open = await me(gateway)) await sleep(5)
+    for (; open.reserved_usd === 0; open = await me(gateway)) await pause(5)
     const tokens = Math.round(open.reserved_usd * 100)
     assert.ok(tokens > expected && tokens < expected + 40, `${tokens} for ${JSON.stringify(max)}`)
     await call
@@ -115,7 +114,7 @@ test('a call whose client leaves before the answer is charged for its estimated 
       body: JSON.stringify(long),
       signal: left.signal,
     }).catch(() => {})
-    while (gateway.received() < calls) await sleep(2)
+    await until('all requests', () => gateway.received() >= calls)
     left.abort()
     await call
   }
@@ -216,7 +215,7 @@ test('the amounts that a killed gateway had reserved for open calls are charged 
     providers: { alpha: () => {}, beta: answer() },
   })
   const calls = [1, 2].map(() => gateway.chat(ask('auto', { max_tokens: 100 }), as('ann')).catch(() => {}))
-  while (gateway.received() < 2) await sleep(5)
+  await until('two requests', () => gateway.received() >= 2)
   const { reserved_usd } = await me(gateway)
   const data = temporaryDirectory(t)
   cpSync(gateway.data, data, { recursive: true }) // the state that a kill would leave

@@ -16,6 +16,7 @@ import {
   USAGE,
   usageChunk,
 } from '../../mocks/test-upstream.ts'
+import { clock } from '../shared/clock.ts'
 import { dated } from '../shared/test-clock.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
 import { ask, sharedGateways, type TestGateway, testGateway } from '../test/test-gateway.ts'
@@ -268,7 +269,7 @@ test('each target has its own cached answers (USE-08)', async (t) => {
 })
 
 test('an answer stays in the cache only until it expires, and the size of the cache is bounded (USE-08)', async (t) => {
-  let time = Date.now()
+  let time = clock.now()
   const gateway = await testGateway(t, {
     providers: { alpha: answer('x'.repeat(50_000)) },
     config: `cache: { enabled: true, ttl: 10m, max_bytes: 1MiB }\n${ROUTES}`,

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   answer,
   chunk,
@@ -18,6 +17,7 @@ import {
   USAGE,
   usageChunk,
 } from '../../mocks/test-upstream.ts'
+import { clock } from '../shared/clock.ts'
 import { dated } from '../shared/test-clock.ts'
 import {
   ask,
@@ -27,7 +27,7 @@ import {
   TWO_TARGETS,
   testGateway,
 } from '../test/test-gateway.ts'
-import { until } from '../test/test-until.ts'
+import { pause, until } from '../test/test-until.ts'
 
 const sharedGateway = sharedGateways()
 
@@ -346,7 +346,7 @@ test('a slow client slows the provider down without filling the memory (FLOW-10)
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(ask('auto', { stream: true })),
   })
-  await sleep(500)
+  await pause(500)
   const held = written
   assert.ok(held < EVENTS, `all ${held} events were taken from the provider while the client read none`)
   let bytes = 0
@@ -375,7 +375,7 @@ test('a refused connection is retried and recorded as not sent; no key is charge
 })
 
 test('a failed target is skipped while it cools down, and Retry-After sets the duration (ROUTE-09)', async (t) => {
-  let time = Date.now()
+  let time = clock.now()
   const gateway = await testGateway(t, {
     providers: { alpha: fail(429, { 'retry-after': '5' }), beta: answer() },
     config: TWO_TARGETS,

@@ -3,13 +3,13 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { answer, chunk, DONE, event, fail, type Script, stream, streamed } from '../../mocks/test-upstream.ts'
+import { clock } from '../shared/clock.ts'
 import { dated } from '../shared/test-clock.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
 import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
-import { until } from '../test/test-until.ts'
+import { pause, until } from '../test/test-until.ts'
 
 const TARGETS = 'targets: [ { model: alpha/model-a }, { model: beta/model-b } ]'
 const auto = (settings: string): string => `routes: { auto: { ${settings}, ${TARGETS} } }`
@@ -28,7 +28,7 @@ const served = async (
 const after =
   (ms: number, then: Script): Script =>
   async (response, received) => {
-    await sleep(ms)
+    await pause(ms)
     then(response, received)
   }
 
@@ -270,7 +270,7 @@ test('`answer_model: requested` writes the requested id into the answer and each
 })
 
 test('after its cooldown, a target is retried by the next call, and by nothing else (ROUTE-09, PURE-01)', async (t) => {
-  let time = Date.now()
+  let time = clock.now()
   const gateway = await testGateway(t, {
     providers: { alpha: fail(503), beta: answer() },
     config: `resilience: { cooldown: 10s }\n${auto('strategy: priority')}`,
@@ -285,7 +285,7 @@ test('after its cooldown, a target is retried by the next call, and by nothing e
     '/api/usage/request-logs',
   ])
     assert.equal((await gateway.get(path)).status, 200)
-  await sleep(100)
+  await pause(100)
   assert.deepEqual(counts(gateway), [1, 1])
   gateway.upstream.alpha!.script = answer()
   assert.equal(await served(gateway), 'alpha')

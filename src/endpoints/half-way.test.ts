@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunk, DONE, event, type Script, stream, usageChunk } from '../../mocks/test-upstream.ts'
 import { ask, testGateway } from '../test/test-gateway.ts'
+import { pause } from '../test/test-until.ts'
 
 const CONFIG = `
 models: { alpha/model-a: { price: { input: 1, output: 10 } } }
@@ -90,7 +91,7 @@ for (const { name, script, leaves = false, state, source } of ROWS)
     await (async () => {
       for await (const part of response.body!) {
         got += Buffer.from(part).toString().split('goes on').length - 1
-        if (leaves && got === TEXT.length) setTimeout(() => leave.abort(), 50)
+        if (leaves && got === TEXT.length) void pause(50).then(() => leave.abort())
       }
     })().catch(() => {}) // a cut stream cannot be read to the end
     const record = await gateway.record(response.headers.get('x-gateway-request-id'))

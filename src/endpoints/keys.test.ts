@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { answer } from '../../mocks/test-upstream.ts'
 import { idOf } from '../core/call.ts'
 import { CALLS, READS } from '../gateway/endpoints.ts'
+import { clock } from '../shared/clock.ts'
 import { dated } from '../shared/test-clock.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
 
@@ -128,7 +129,7 @@ async function view(gateway: TestGateway, who: string, others: Others): Promise<
 }
 
 test('another key’s calls do not change any list, sum, line or single record that a key sees (KEEP-04)', async (t) => {
-  const at = Date.now()
+  const at = clock.now()
   const gateway = await testGateway(t, { config: CONFIG, clock: dated(() => at) })
   const closed = async (who: string, id: string | null) => {
     while (!(await gateway.get(`/api/usage/request-logs/${id}`, { headers: as(who) })).json.completed_at);

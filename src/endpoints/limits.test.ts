@@ -6,10 +6,12 @@ import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { answer, chunk, stream } from '../../mocks/test-upstream.ts'
 import { idOf } from '../core/call.ts'
+import { clock } from '../shared/clock.ts'
 import { dated } from '../shared/test-clock.ts'
 import { STEPS } from '../store/sqlite/migrations.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
 import { ask, type Setup, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { pause, until } from '../test/test-until.ts'
 
 const ROUTES = `
 models: { alpha/model-a: { price: { input: 100000, output: 0 } }, beta/model-b: { price: { input: 100000, output: 0 } } }
@@ -50,7 +52,7 @@ test('once a key’s window is used up, the next call is refused with 429 and Re
   assert.equal(log.status, 200, 'reads are not limited')
   assert.equal(log.json.data.length, 3)
   assert.equal((await gateway.chat(ask('auto'), as('bob'))).status, 200, 'another key is not concerned')
-  await new Promise((done) => setTimeout(done, seconds * 1000))
+  await pause(seconds * 1_000)
   assert.equal((await gateway.chat(ask('auto'), as('ann'))).status, 200)
 })
 
@@ -113,7 +115,7 @@ test('open calls continue when the budget is spent', async (t) => {
     config: keys(key('ann', ', budget: { usd: 2 }')),
   })
   const open = gateway.chat(ask('beta/model-b', { stream: true }), as('ann'))
-  while (gateway.received() === 0) await new Promise((done) => setTimeout(done, 5))
+  await until('a request', gateway.received)
   assert.equal((await spend(gateway, 'ann')).status, 200)
   assert.equal((await spend(gateway, 'ann')).status, 429)
   assert.match((await open).text, /\[DONE\]/)
@@ -124,7 +126,7 @@ test('a database from an earlier release starts with the sums of its rows, and i
   const db = new Database(databaseFile(data))
   db.exec(STEPS[0]!)
   db.pragma('user_version = 1')
-  const now = Date.now()
+  const now = clock.now()
   const insert = (table: string, row: Record<string, string | number>) =>
     db
       .prepare(`INSERT INTO ${table} (${Object.keys(row)}) VALUES (${Object.keys(row).map(() => '?')})`)

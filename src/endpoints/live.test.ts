@@ -5,10 +5,14 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { useClock } from '../shared/clock.ts'
+import { manualClock } from '../shared/test-clock.ts'
+import { until } from '../test/test-until.ts'
 import { live } from './live.ts'
 
 test('a slow reader is notified of lost changes and of how to continue (PAGE-05)', async (t) => {
+  const manual = manualClock()
+  t.after(useClock(manual))
   let tell: ((told: { json: string }) => void) | undefined
   const feed = {
     listen: (_key: string | undefined, listener: typeof tell) => {
@@ -36,19 +40,17 @@ test('a slow reader is notified of lost changes and of how to continue (PAGE-05)
   const json = JSON.stringify({ id: 'x'.repeat(500_000) })
   for (let n = 0; n < 100 && response.writableLength <= 2 ** 20; n++) {
     tell!({ json })
-    await sleep(110)
+    await manual.advance(110)
   }
   assert.ok(response.writableLength > 2 ** 20, 'it is full')
   tell!({ json: '{"id":"last"}' })
-  await sleep(250)
+  await manual.advance(250)
   socket.on('data', (part: string) => (text += part)).resume()
-  const until = Date.now() + 30_000
-  while (!text.includes('event: lost\ndata: {}\n\n') && Date.now() < until) await sleep(20)
-  assert.match(text, /event: lost\ndata: \{\}\n\n/)
+  await until('it is told', () => text.includes('event: lost\ndata: {}\n\n'))
   assert.doesNotMatch(text, /"last"/)
   text = ''
   tell!({ json: '{"id":"next"}' })
-  while (!text.includes('"next"') && Date.now() < until) await sleep(20)
+  await manual.during(until('the next arrives', () => text.includes('"next"')))
   assert.match(text, /event: call\ndata: \{"id":"next"\}\n\n/)
   assert.doesNotMatch(text, /event: lost/, 'told once')
 })

@@ -4,10 +4,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
-import { until } from '../test/test-until.ts'
+import { pause, until } from '../test/test-until.ts'
 
 const key = (name: string) =>
   `{ name: ${name}, digest: "sha256:${createHash('sha256').update(`key-of-${name}`).digest('hex')}" }`
@@ -79,7 +78,7 @@ test('if unfinished bodies take too much memory, the newest body is refused, and
   const gateway = await testGateway(t, { server: 'body_limit: 1MiB, memory: 7MiB' })
   const bodies = [0.9, 0.7, 0.6].map((part) => begin(t, gateway, part * MIB, MIB))
   await until('one is answered', () => bodies.some(({ text }) => text() !== ''))
-  await sleep(100)
+  await pause(100)
   const answered = bodies.filter(({ text }) => text() !== '')
   assert.equal(answered.length, 1, 'one is enough')
   assert.match(answered[0]!.text(), /^HTTP\/1\.1 503 .*"code":"overloaded"/s)

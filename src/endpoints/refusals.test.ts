@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { clock } from '../shared/clock.ts'
 import { ask, testGateway } from '../test/test-gateway.ts'
 
 const key = (name: string, limits = '', role = 'client') =>
@@ -47,7 +48,7 @@ test('refused calls are listed with their reason; a client sees its own refusals
   assert.equal(found.id, limited.json.request_id)
   assert.equal(found.message, limited.json.error.message)
   assert.equal(found.endpoint, '/v1/chat/completions')
-  assert.ok(Math.abs(Date.parse(found.created_at) - Date.now()) < 10_000)
+  assert.ok(Math.abs(Date.parse(found.created_at) - clock.now()) < 10_000)
   assert.doesNotMatch(JSON.stringify(json), /key-of-/)
 
   const own = await gateway.get(PATH, { headers: as('ann') })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail } from '../../mocks/test-upstream.ts'
+import { clock } from '../shared/clock.ts'
 import { dated } from '../shared/test-clock.ts'
 import { type TestGateway, testGateway } from '../test/test-gateway.ts'
 
@@ -31,7 +32,7 @@ async function call({ chat, record }: TestGateway, body: object) {
 }
 
 test('with `sticky: prefix`, calls with the same beginning stay with one target; cached tokens lost by a move are recorded and summed by target (ROUTE-14)', async (t) => {
-  let time = Date.now()
+  let time = clock.now()
   const gateway = await testGateway(t, {
     providers: { alpha: answer('a', usage(2_100, 1_900)), beta: answer('b', usage(2_200, 200)) },
     config: `routes: { auto: { strategy: round-robin, sticky: prefix, ${TARGETS} } }`,

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { answer, chunk, fail, type Script, stream, USAGE } from '../../mocks/test-upstream.ts'
 import { dated } from '../shared/test-clock.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { pause, until } from '../test/test-until.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 const KEYS = ['ann', 'bob', 'boss'] as const
@@ -196,19 +196,22 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
     signal: leave.signal,
   }).then((response) => response.text())
   while ((await get(gateway, '/api/usage/request-logs?state=streaming', 'boss')).data.length === 0)
-    await sleep(5)
+    await pause(5)
   leave.abort()
   await left.catch(() => {})
   while ((await get(gateway, '/api/usage/request-logs?state=aborted', 'boss')).data.length === 0)
-    await sleep(5)
+    await pause(5)
   const open = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { ...as('ann').headers, 'content-type': 'application/json', 'x-session-id': 's-1' },
     body: JSON.stringify(ask('alpha/only-open', { stream: true })),
   })
   while ((await get(gateway, '/api/usage/request-logs?state=streaming', 'boss')).data.length === 0)
-    await sleep(5)
-  while ((await get(gateway, '/api/usage/request-logs?state=routed', 'boss')).data.length > 0) await sleep(5)
+    await pause(5)
+  await until(
+    'all are over',
+    async () => (await get(gateway, '/api/usage/request-logs?state=routed', 'boss')).data.length === 0,
+  )
 
   const log = Object.fromEntries(
     await Promise.all(KEYS.map(async (key) => [key, await all(gateway, '/api/usage/request-logs', key)])),
@@ -347,7 +350,7 @@ test('the median latency in the analytics is within a fifth of the true median',
   const latencies: number[] = []
   for (let call = 0; call < 30; call++) {
     if (call === 10)
-      gateway.upstream.alpha!.script = (...args) => setTimeout(() => answer()(...args), 40 + call)
+      gateway.upstream.alpha!.script = (...args) => pause(40 + call).then(() => answer()(...args))
     const { headers } = await gateway.chat(ask('auto'))
     latencies.push((await gateway.record(headers.get('x-gateway-request-id'))).latency_ms)
   }

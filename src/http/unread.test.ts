@@ -3,9 +3,9 @@ import { EventEmitter, once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { MemoryAccount, type MemoryLimits } from '../shared/memory.ts'
 import { processorMs } from '../test/test-processor-time.ts'
+import { pause } from '../test/test-until.ts'
 import { countUnread, untilRead } from './unread.ts'
 
 const MIB = 2 ** 20
@@ -33,7 +33,7 @@ async function start(t: TestContext, limits: MemoryLimits) {
     socket.write(`GET /${keyName} HTTP/1.1\r\nhost: x\r\n\r\n`)
     t.after(() => socket.destroy())
     await once(server, 'request')
-    await sleep(20)
+    await pause(20)
     return socket
   }
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { clock } from '../shared/clock.ts'
 import { unit as plain } from '../test/test-json-unit.ts'
 import { Mutator } from '../test/test-mutations.ts'
 import { processorMs } from '../test/test-processor-time.ts'
@@ -10,7 +11,7 @@ import { REPEATED, SCANNERS } from '../test/test-scanners.ts'
 import { elementsOf, JsonStructureError, memberText, omitMembers, spliceMembers } from './splice.ts'
 
 const FUZZ = Number(process.env.WAYBILL_FUZZ ?? 200)
-const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)
+const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? clock.now() % 2 ** 31)
 const unit = fc.oneof(
   {
     weight: 4,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { until } from '../test/test-until.ts'
+import { pause, until } from '../test/test-until.ts'
 import { gatewayTo, replyWith, startProvider } from './test-provider.ts'
 
 const KEY = 'budget-key-0123456789'
@@ -50,7 +50,7 @@ test('a call reserves the cost of all outputs that it asks for', async (t) => {
 
 test('of many calls at the same time, each with 20 prompts, a budget for one prompt admits one call (PASS-05)', async (t) => {
   const provider = await startProvider(t, async (response, arrived) => {
-    await new Promise((wait) => setTimeout(wait, 300))
+    await pause(300)
     return replyWith({ model: 'm', usage: { prompt_tokens: 0, completion_tokens: 2_000 } })(response, arrived)
   })
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, config(0.9))

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
+import { useClock } from '../shared/clock.ts'
+import { manualClock } from '../shared/test-clock.ts'
 import type { TestGateway } from '../test/test-gateway.ts'
 import { gatewayTo, replyWith, startProvider, type TestProvider } from './test-provider.ts'
 
@@ -261,9 +263,12 @@ const batchRecord = async ({ as }: Place, path: string) =>
 test('a batch stays open, even across a restart, until it is fetched after its end and priced; only its own key can read the results (PASS-04)', async (t) => {
   const first = await start(t)
   const { batch } = await alicesObjects(first)
-  const began = performance.now()
-  await first.gateway.gateway.close()
-  assert.ok(performance.now() - began < 4_000, 'the end of the gateway does not wait for the batch')
+  const manual = manualClock()
+  const leaveClock = useClock(manual)
+  const before = manual.now()
+  await manual.during(first.gateway.gateway.close(3_600_000))
+  assert.ok(manual.now() - before < 3_600_000, 'the end of the gateway does not wait for the batch')
+  leaveClock()
   const place = await start(t, first)
   const open = await batchRecord(place, '/v1/batches')
   assert.deepEqual([open.completed_at, open.state, open.objects], [null, 'streaming', [batch]])

@@ -7,6 +7,7 @@ import Anthropic, { toFile as anthropicFile } from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import { CohereClient, CohereError } from 'cohere-ai'
 import OpenAI, { toFile } from 'openai'
+import { pause } from '../test/test-until.ts'
 import { CLIENT_KEY, HELD, keyRecords, recordedCalls, startForClients } from './test-clients.ts'
 
 test("OpenAI's client can use audio, images, moderations and completions", async (t) => {
@@ -84,7 +85,7 @@ test("OpenAI's client can use audio, images, moderations and completions", async
   }
   mock.answer(HELD)
   const gone = new AbortController()
-  setTimeout(() => gone.abort(), 200)
+  void pause(200).then(() => gone.abort())
   await assert.rejects(
     client.moderations.create({ input: 'hi' }, { signal: gone.signal }),
     OpenAI.APIUserAbortError,
@@ -166,7 +167,7 @@ test("Anthropic's client can use files and batches, and results do not bypass th
   await assert.rejects(batches.create({ requests: [] }), Anthropic.BadRequestError)
   mock.answer(HELD)
   const gone = new AbortController()
-  setTimeout(() => gone.abort(), 200)
+  void pause(200).then(() => gone.abort())
   await assert.rejects(
     batches.create({ requests: [{ custom_id: 'a', params }] }, { signal: gone.signal }),
     Anthropic.APIUserAbortError,
@@ -192,7 +193,7 @@ test("Google's client can upload a file in parts, list it, and delete it", async
   // The client does not pass on the signal in an upload.
   mock.answer({ ...HELD, kind: 'metadata' })
   const gone = new AbortController()
-  setTimeout(() => gone.abort(), 200)
+  void pause(200).then(() => gone.abort())
   await assert.rejects(files.get({ name, config: { abortSignal: gone.signal } }), /abort/i)
   await files.delete({ name })
   await assert.rejects(files.get({ name: 'files/ofsomebody' }), /404|NOT_FOUND|No such object/)

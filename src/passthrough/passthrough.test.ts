@@ -6,8 +6,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { until } from '../test/test-until.ts'
+import { pause, until } from '../test/test-until.ts'
 import { gatewayTo, recordOf, replyWith, secretOf, sharedGatewayTo, startProvider } from './test-provider.ts'
 
 const json = { 'content-type': 'application/json' }
@@ -298,7 +297,7 @@ test('a call whose upload stops, or whose client disconnects during the answer, 
   const head = (length: number) =>
     `POST /v1/audio/translations HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${length}\r\n\r\n`
   const stopping = rawRequest(gateway.url, head(1_000_000) + 'x'.repeat(300_000))
-  while (provider.begun.count === 0) await sleep(5)
+  await until('a request', () => provider.begun.count)
   stopping.destroy()
   const stopped = await newest(gateway)
   assert.deepEqual([stopped.state, stopped.status, stopped.error_code], ['aborted', 499, 'client_closed'])
@@ -334,9 +333,9 @@ test('an upload that ends before its model could be read leaves no record and re
     gateway.url,
     'POST /v1/audio/speech HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n{"mo',
   )
-  await sleep(50)
+  await pause(50)
   socket.destroy()
-  await sleep(50)
+  await pause(50)
   assert.equal(await records(), before)
   assert.equal(provider.begun.count, 0)
 })
@@ -572,7 +571,7 @@ test('a provider key that is echoed in a relayed 200 is masked wherever the gate
     const size = Math.ceil(body.length / pieces)
     for (let at = 0; at < body.length; at += size) {
       response.write(body.slice(at, at + size))
-      await sleep(5)
+      await pause(5)
     }
     response.end()
   })

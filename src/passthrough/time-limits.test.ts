@@ -6,8 +6,10 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { until } from '../test/test-until.ts'
+import { every, stray } from '../shared/boundary.ts'
+import { useClock } from '../shared/clock.ts'
+import { manualClock } from '../shared/test-clock.ts'
+import { pause, until } from '../test/test-until.ts'
 import { gatewayTo } from './test-provider.ts'
 
 const LIMITS = 'resilience: { connect: 1s, answer: 1s, idle: 1s, stream_first_event: 1s, retries: 0 }'
@@ -50,8 +52,8 @@ const silent: Behaviour = (request) => void request.resume()
 
 /** Sends a piece of the answer every 200 ms, for ever. */
 const forever = (response: ServerResponse, piece: string) => {
-  const timer = setInterval(() => response.write(piece), 200)
-  response.on('close', () => clearInterval(timer))
+  const timer = every(200, () => response.write(piece), stray)
+  response.on('close', () => timer.close())
 }
 
 /** Requests of every kind. A body of 200,000 bytes is relayed in parts, a shorter one at once. */
@@ -99,8 +101,8 @@ test('an answer that stops in the middle, or never ends, ends the call with a cl
     [
       'interim answers never end',
       (_, response) => {
-        const timer = setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 200)
-        response.on('close', () => clearInterval(timer))
+        const timer = every(200, () => response.writeEarlyHints({ link: '</a>; rel=preload' }), stray)
+        response.on('close', () => timer.close())
       },
       '/v1/files',
       504,
@@ -122,7 +124,7 @@ test('an answer that stops in the middle, or never ends, ends the call with a cl
 test('the pages of a list, of which the client may see nothing, are one answer', async (t) => {
   const origin = await startProvider(t, async (request, response) => {
     const page = Number(/after=(\d+)/.exec(request.url!)?.[1] ?? 0) + 1
-    await sleep(300)
+    await pause(300)
     response
       .writeHead(200, { 'content-type': 'application/json' })
       .end(`{"data":[{"id":"file-of-another"}],"has_more":true,"last_id":"${page}"}`)
@@ -191,29 +193,34 @@ test('an answer that began during the upload and stops after it ends the call', 
 })
 
 test('an upload and an answer that move slowly are not cut off', async (t) => {
+  const manual = manualClock()
+  t.after(useClock(manual))
+  let [arrived, received] = [0, '']
   const gateway = await startGateway(
     t,
     await startProvider(t, async (request, response) => {
-      request.resume()
-      await once(request, 'end')
+      for await (const piece of request) arrived += piece.length
       response.writeHead(200, { 'content-type': 'audio/wav' })
-      for (let n = 0; n < 8; n++) {
+      for (let n = 1; n <= 8; n++) {
         response.write('wav ')
-        await sleep(250)
+        await until('the piece has passed', () => received.length === 4 * n)
+        await manual.advance(1_000)
       }
       response.end('end')
     }),
     'resilience: { answer: 1500ms, idle: 1500ms }',
   )
   async function* body() {
-    for (let n = 0; n < 8; n++) {
+    for (let n = 1; n <= 8; n++) {
       yield Buffer.alloc(2 ** 16, 'x')
-      await sleep(250)
+      await until('the piece has passed', () => arrived >= n * 2 ** 16)
+      await manual.advance(1_000)
     }
   }
   const init = { method: 'POST', body: body(), duplex: 'half' }
-  const answer = await gateway.get('/v1/audio/translations', init as unknown as RequestInit)
-  assert.deepEqual([answer.status, answer.text], [200, `${'wav '.repeat(8)}end`])
+  const answer = await fetch(`${gateway.url}/v1/audio/translations`, init as unknown as RequestInit)
+  for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) received += piece
+  assert.deepEqual([answer.status, received], [200, `${'wav '.repeat(8)}end`])
 })
 
 test('a connection that a provider accepts but never completes ends within resilience.connect', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { calcPrice } from '@pydantic/genai-prices'
 import fc from 'fast-check'
+import { clock } from '../shared/clock.ts'
 import { createPricer, createQuote } from './pricing.ts'
 
 const pricing = {
@@ -97,9 +98,9 @@ test('tokens written to a one-hour cache have their own price, with and without 
       model,
       { providerId: 'anthropic' },
     )!
-    const { usd } = price({ provider: 'anthropic', model }, counts, Date.now())
+    const { usd } = price({ provider: 'anthropic', model }, counts, clock.now())
     assert.ok(Math.abs(usd! - expected.total_price) < 1e-12, `${usd}, ${expected.total_price}`)
-    const shorter = price({ provider: 'anthropic', model }, { ...counts, cache_write_1h: 0 }, Date.now())
+    const shorter = price({ provider: 'anthropic', model }, { ...counts, cache_write_1h: 0 }, clock.now())
     assert.ok(usd! > shorter.usd!)
   }
 })

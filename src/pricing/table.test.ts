@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
+import { clock } from '../shared/clock.ts'
 import { PRICE_TABLE } from './pricing.ts'
 
 test('the stated version and date of the price table match the installed table', () => {
@@ -15,5 +16,5 @@ test('the stated version and date of the price table match the installed table',
     version,
     'a new version needs its date: `npm view @pydantic/genai-prices time`',
   )
-  assert.ok(Date.parse(PRICE_TABLE.date) < Date.now())
+  assert.ok(Date.parse(PRICE_TABLE.date) < clock.now())
 })

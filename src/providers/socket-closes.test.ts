@@ -6,12 +6,12 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { message, response, streamOf } from '../dialects/responses/test-samples.ts'
+import { clock } from '../shared/clock.ts'
 import { testGateway } from '../test/test-gateway.ts'
 import { openSocket } from '../test/test-socket.ts'
-import { until } from '../test/test-until.ts'
+import { pause, until } from '../test/test-until.ts'
 
 let made = 0
 function answer() {
@@ -141,7 +141,7 @@ test('a connection that closed while idle is not used again', async (t) => {
   for (const code of CODES) {
     provider.script = (ws) => {
       sendAll(ws, answer())
-      setTimeout(() => close(ws, code), 20)
+      void pause(20).then(() => close(ws, code))
     }
     assert.equal((await call()).record.state, 'completed')
     await until('the connection is closed', () => !provider.isOpen())
@@ -167,15 +167,15 @@ test('a connection that its provider closes, but does not end, is not used again
     leaveOpen(ws)
   }
   for (const _ of [1, 2, 3]) {
-    const begin = performance.now()
+    const begin = clock.monotonic()
     assert.equal((await call()).last.type, 'response.completed')
-    assert.ok(performance.now() - begin < 10_000)
-    await sleep(100) // the frame arrives after the answer
+    assert.ok(clock.monotonic() - begin < 10_000)
+    await pause(100) // the frame arrives after the answer
   }
   provider.script = leaveOpen
-  const begin = performance.now()
+  const begin = clock.monotonic()
   assert.equal((await call()).last.status, 502)
-  assert.ok(performance.now() - begin < 20_000)
+  assert.ok(clock.monotonic() - begin < 20_000)
 })
 
 test('a proxy that cuts each connection after a while costs one response, but never a second inference', async (t) => {
@@ -186,10 +186,10 @@ test('a proxy that cuts each connection after a while costs one response, but ne
     const upstream = connect(Number(port), '127.0.0.1')
     for (const socket of [client, upstream]) socket.on('error', () => {})
     client.pipe(upstream).pipe(client)
-    setTimeout(() => {
+    void pause(300).then(() => {
       client.destroy()
       upstream.destroy()
-    }, 300)
+    })
   }).listen(0, '127.0.0.1')
   t.after(() => proxy.close())
   await once(proxy, 'listening')
@@ -197,7 +197,7 @@ test('a proxy that cuts each connection after a while costs one response, but ne
   provider.script = (ws) => {
     const events = answer()
     sendAll(ws, events.slice(0, 3))
-    setTimeout(() => sendAll(ws, events.slice(3)), 40)
+    void pause(40).then(() => sendAll(ws, events.slice(3)))
   }
   const ends: string[] = []
   for (let n = 0; n < 30; n++) ends.push((await call()).last.type)
@@ -253,7 +253,7 @@ test('a message of a provider that cannot be read ends its own response, and not
     const script = (ws: WebSocket) => {
       for (const each of messages) ws.send(each)
       // For what is not an end. The connection may already serve the next call.
-      setTimeout(() => provider.script === script && ws.close(), 20)
+      void pause(20).then(() => provider.script === script && ws.close())
     }
     provider.script = script
     const { last } = await call()

@@ -1,6 +1,7 @@
 // The clock of this process: every time and every timer of the gateway, the mocks and the suite comes from here, so that
-// tests can advance time. A thread has a clock of its own, the system's. Only the time limits of Node's sockets
-// (`socket.setTimeout`) and of undici stay with the system: they end connections whose other side is really silent.
+// tests can advance time. A thread has a clock of its own, the system's. Three things stay with the system: the time limits
+// of Node's sockets (`socket.setTimeout`) and of undici, which end connections whose other side is really silent, and the
+// windows of rate limits, which a package counts.
 
 /** A timer that was started; Node's own are such. */
 export interface Timer {

@@ -5,6 +5,8 @@ import { type Clock, SYSTEM_CLOCK, type Timer } from './clock.ts'
 export interface ManualClock extends Clock {
   /** Lets `ms` pass: runs the timers that become due, each at its time, with the promises that it settles. */
   advance(ms: number): Promise<void>
+  /** Lets time pass in steps of `ms` until the promise is settled, with real pauses in between for other threads. */
+  during<Value>(promise: Promise<Value>, ms?: number): Promise<Value>
 }
 
 /** Returns a clock that stands still until it is advanced. */
@@ -29,18 +31,29 @@ export function manualClock(start = SYSTEM_CLOCK.now()): ManualClock {
     return timer
   }
   const next = () => [...due.values()].reduce((first, each) => (each.at < first.at ? each : first), NEVER)
+  async function advance(ms: number): Promise<void> {
+    const end = time + ms
+    for (let first = await settled(next); first.at <= end; first = await settled(next)) {
+      time = first.at
+      first.work()
+    }
+    time = end
+  }
   return {
     now: () => time,
     monotonic: () => time,
     after: (ms, work) => arm(ms, work, false),
     every: (ms, work) => arm(ms, work, true),
-    async advance(ms) {
-      const end = time + ms
-      for (let first = await settled(next); first.at <= end; first = await settled(next)) {
-        time = first.at
-        first.work()
+    advance,
+    async during(promise, ms = 100) {
+      let isSettled = false
+      const settle = () => {
+        isSettled = true
       }
-      time = end
+      promise.then(settle, settle)
+      for (; !isSettled; await advance(ms))
+        await new Promise((resolve) => SYSTEM_CLOCK.after(5, () => resolve(null)))
+      return promise
     },
   }
 }

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
+import { clock } from '../shared/clock.ts'
 import { cells } from '../terminal/width.ts'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { statusLine } from './program.ts'
@@ -19,7 +20,7 @@ const input = (more = {}) =>
 function drawOnce(t: TestContext, url: string, args: readonly string[], env = {}, more = {}) {
   const surroundings = { XDG_CACHE_HOME: temporaryDirectory(t), WAYBILL_URL: url, ...env }
   const stdin = Readable.from([Buffer.from(input(more))])
-  return statusLine(args, { stdin, env: surroundings, now: Date.now })
+  return statusLine(args, { stdin, env: surroundings, now: clock.now })
 }
 
 /** Draws the line of a healthy gateway. */

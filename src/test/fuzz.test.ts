@@ -5,21 +5,21 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { answer, chunk, fail, type Script, stream, streamed } from '../../mocks/test-upstream.ts'
 import { errorSchema } from '../core/error-schema.ts'
 import { CODES } from '../core/errors.ts'
 import { SILENT } from '../core/process-log.ts'
+import { clock } from '../shared/clock.ts'
 import { exchange, type Raw, raw } from './test-fuzz-requests.ts'
 import { ask, type TestGateway, testGateway } from './test-gateway.ts'
 import { IS_FULL } from './test-size.ts'
-import { until } from './test-until.ts'
+import { pause, until } from './test-until.ts'
 
 /** Number of cases: a tenth in `npm test`, all in `.ci/run`. */
 const CASES = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 5_000 : 500))
-const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)
+const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? clock.now() % 2 ** 31)
 
 /** Answers of the providers in turn. The `number` of the request selects one, so that a seed repeats it. */
 const MOODS: readonly Script[] = [
@@ -69,7 +69,7 @@ test('the gateway survives any bytes on a socket, errors keep their shape, and e
   )
 
   gateway.upstream.alpha!.script = answer('the plant')
-  await sleep(5) // the cooldown
+  await pause(5) // the cooldown
   const plant = await gateway.chat(ask('alpha/plant'))
   assert.equal(plant.json.choices[0].message.content, 'the plant', 'it still works')
   await gateway.record(plant.headers.get('x-gateway-request-id'))

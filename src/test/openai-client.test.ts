@@ -6,11 +6,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { interceptProviders } from '../../mocks/server/intercept.ts'
 import { parseConfig } from '../config/load.ts'
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts'
+import { pause } from './test-until.ts'
 
 const KEY = 'wb-key-of-the-test'
 const data = mkdtempSync(join(tmpdir(), 'waybill-'))
@@ -55,7 +55,7 @@ suite('OpenAI’s official client', () => {
         data: [record],
       }: any = await response.json()
       if (record?.completed_at) return record
-      await sleep(10)
+      await pause(10)
     }
   }
 

@@ -6,7 +6,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, suite, type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import type {
   FunctionTool,
@@ -18,6 +17,7 @@ import { ResponsesWS } from 'openai/resources/responses/ws'
 import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
 import { parseConfig } from '../config/load.ts'
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts'
+import { pause } from './test-until.ts'
 
 const KEY = 'wb-key-of-the-test'
 const data = mkdtempSync(join(tmpdir(), 'waybill-'))
@@ -69,7 +69,7 @@ keys: [ { name: test, role: admin, digest: "sha256:${digest}" } ]`
         data: [record],
       }: any = await response.json()
       if (record?.completed_at) return record
-      await sleep(10)
+      await pause(10)
     }
   }
 

@@ -7,11 +7,11 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, chunk, fail, type Script, startMockServer, stream } from '../../mocks/test-upstream.ts'
 import { READS } from '../gateway/endpoints.ts'
 import { CLI, ENVIRONMENT } from './test-cli.ts'
 import { ask, temporaryDirectory } from './test-gateway.ts'
+import { pause } from './test-until.ts'
 
 const CLIENT = 'wb_client-secret+/0123456789'
 const WRONG = 'wb_wrong-secret+/0123456789'
@@ -86,7 +86,7 @@ keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
   const listening = /listens on (http[^\s"]+)/
   while (!listening.test(printed)) {
     assert.equal(child.exitCode, null, printed)
-    await sleep(10)
+    await pause(10)
   }
   const url = listening.exec(printed)![1]!
 

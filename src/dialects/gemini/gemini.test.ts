@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script, stream } from '../../../mocks/test-upstream.ts'
 import { providerKey, type Setup, sharedGateways } from '../../test/test-gateway.ts'
+import { pause } from '../../test/test-until.ts'
 import { samples } from './test-samples.ts'
 import { GeminiTraits } from './traits.ts'
 
@@ -173,7 +174,7 @@ test('a stream of events arrives byte for byte, and a stream sent as a list arri
     response
       .writeHead(200, { 'content-type': 'application/json', 'content-length': 1_000 })
       .write('[{"candid')
-    setTimeout(() => response.destroy(), 20)
+    void pause(20).then(() => response.destroy())
   }
   assert.equal((await gateway.send('streamGenerateContent', ask())).status, 502)
 })

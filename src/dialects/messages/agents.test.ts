@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script } from '../../../mocks/test-upstream.ts'
 import { parseConfig } from '../../config/load.ts'
 import { providerKey, type Setup, type TestGateway, testGateway } from '../../test/test-gateway.ts'
+import { pause } from '../../test/test-until.ts'
 import { samples } from './test-samples.ts'
 
 const AUTO = 'routes: { auto: { targets: [ { model: alpha/m } ] } }'
@@ -108,7 +108,7 @@ test('25 simultaneous counting requests are answered despite an exhausted rate l
   const gateway = await start(t, {
     providers: {
       alpha: async (response) => {
-        await sleep(30)
+        await pause(30)
         json(200, { input_tokens: 7 })(response, undefined as never)
       },
     },

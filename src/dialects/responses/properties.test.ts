@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator'
 import { Losses } from '../../core/losses.ts'
 import { EventReader } from '../../providers/event-reader.ts'
+import { clock } from '../../shared/clock.ts'
 import { unit } from '../../test/test-json-unit.ts'
 import { IS_FULL } from '../../test/test-size.ts'
 import type { Block, Conversation, Peer, Turn } from '../blocks.ts'
@@ -18,7 +19,7 @@ import { blocks as responses } from './blocks.ts'
 import { streamOf } from './test-samples.ts'
 
 const RUNS = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 2_000 : 200))
-const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)
+const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? clock.now() % 2 ** 31)
 const options = { numRuns: RUNS, seed: SEED }
 const PEER: Peer = { family: 'openai', host: 'localhost', model: 'm', facts: {}, returnsReasoning: true }
 

@@ -7,11 +7,10 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Script } from '../../../mocks/test-upstream.ts'
 import { type Setup, sharedGateways } from '../../test/test-gateway.ts'
 import { openSocket } from '../../test/test-socket.ts'
-import { until } from '../../test/test-until.ts'
+import { pause, until } from '../../test/test-until.ts'
 import { message, response, streamOf } from './test-samples.ts'
 
 const sharedGateway = sharedGateways()
@@ -432,7 +431,7 @@ test('a client that stops reading slows its provider down', async (t) => {
   let before = -1
   for (let n = 0; n < 50 && written !== before; n++) {
     before = written
-    await sleep(200)
+    await pause(200)
   }
   assert.ok(written < 32 * 2 ** 20, `${written} bytes were taken from the provider`)
   const held = written

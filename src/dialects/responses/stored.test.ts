@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { Script } from '../../../mocks/test-upstream.ts'
+import { clock } from '../../shared/clock.ts'
 import { dated } from '../../shared/test-clock.ts'
 import { databaseFile } from '../../store/sqlite/open.ts'
 import { type Setup, type TestGateway, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
@@ -181,7 +182,7 @@ const bytesOf = (file: string): string =>
   ['', '-wal'].map((end) => readFileSync(`${file}${end}`, 'latin1')).join()
 
 test('a response expires after the configured number of days and cannot be continued afterwards', async (t) => {
-  let now = Date.now()
+  let now = clock.now()
   const gateway = await start(t, { clock: dated(() => now) })
   const { json: old } = await ask(gateway, { model: 'there' })
   now += 29 * 86_400_000

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { answer, type Script } from '../../../mocks/test-upstream.ts'
 import { providerKey, type Setup, testGateway } from '../../test/test-gateway.ts'
-import { until } from '../../test/test-until.ts'
+import { pause, until } from '../../test/test-until.ts'
 import { DIALECTS } from '../registry.ts'
 import { samples } from './test-samples.ts'
 import { toy } from './toy.ts'
@@ -131,7 +131,7 @@ test('all errors have the dialect’s format: gateway errors, provider errors, e
 
   gateway.upstream.alpha!.script = (response) => {
     streamed(begin, false)(response, undefined as never)
-    setTimeout(() => response.destroy(), 50)
+    void pause(50).then(() => response.destroy())
   }
   let text = ''
   const cut = await fetch(`${gateway.url}/toy/speak`, {

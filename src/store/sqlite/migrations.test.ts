@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { idOf } from '../../core/call.ts'
+import { clock } from '../../shared/clock.ts'
 import { ask, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import { migrate } from './migrations.ts'
 import { databaseFile } from './open.ts'
@@ -20,7 +21,7 @@ test('a database of the first release opens, retains its rows, and has correct s
   migrate(old, 1)
   old.exec(`INSERT INTO prices VALUES (1, '{"source":"config","model":"model-a","rates":{}}')`)
   const insert = old.prepare(FIRST)
-  const begin = Date.now() - 90_000_000
+  const begin = clock.now() - 90_000_000
   for (let call = 0; call < 500; call++) {
     const at = begin + call * 170_000
     const open = call === 499
@@ -131,7 +132,7 @@ test('the owners of objects are taken over from the calls, the earliest first, a
   migrate(db, 1)
   db.exec(`INSERT INTO prices VALUES (1, '{}')`)
   const insert = db.prepare(FIRST)
-  const ids = [1, 2].map((n) => idOf(Date.now() + n * 1_000))
+  const ids = [1, 2].map((n) => idOf(clock.now() + n * 1_000))
   for (const [n, id] of ids.entries())
     insert.run({
       ...{ id, at: n, end: n + 1, state: 'completed', session: null, key: `key-${n}` },

@@ -18,10 +18,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { ask, type TestGateway, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
-import { until } from '../../test/test-until.ts'
+import { pause, until } from '../../test/test-until.ts'
 import { lockFile, StoreError } from './errors.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
@@ -118,7 +117,7 @@ test('damage detected while the gateway runs makes every read fail and stops all
   const bytes = readFileSync(databaseFile(data))
   const log = statSync(`${databaseFile(data)}-wal`).size
   await refusesCalls(gateway)
-  await sleep(600) // longer than the delay before a write is retried
+  await pause(600) // longer than the delay before a write is retried
   await refusesCalls(gateway)
   assert.equal(statSync(`${databaseFile(data)}-wal`).size, log, 'nothing more is written')
   assert.ok(readFileSync(databaseFile(data)).equals(bytes))
