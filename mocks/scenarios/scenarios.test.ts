@@ -128,7 +128,7 @@ test('an answer that should take N seconds takes that long and ends properly', a
     const from = clock.monotonic()
     const { text, chunks } = await wire(t, 'scenario-lasts-1', options)
     const ms = clock.monotonic() - from
-    assert.ok(ms >= 950 && ms < 10_000, `${ms} ms`)
+    assert.ok(ms >= 950, `${ms} ms`)
     if (options === streaming) {
       assert.ok(chunks.length > 10, `${chunks.length} events`)
       assert.equal(eventsOf(text).at(-1), '[DONE]')

@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import type { AwsAccount } from '../../mocks/server/aws-signature.ts'
 import { type Script, startMockServer } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
-import { clock } from '../shared/clock.ts'
+import { SYSTEM_CLOCK } from '../shared/clock.ts'
 import { dated } from '../shared/test-clock.ts'
 import { testGateway } from '../test/test-gateway.ts'
 import { ACCOUNT, bedrockScript, MESSAGE, useAccount } from './test-aws.ts'
@@ -176,7 +176,7 @@ test('without credentials a call is answered with an error, and nothing is sent'
 for (const minutes of [-11, 11])
   test(`a clock that is ${minutes} minutes off costs one refused request; then AWS's clock is used`, async (t) => {
     useAccount(t, ACCOUNT)
-    const { send, bedrock } = await start(t, { now: () => clock.now() + minutes * 60_000 })
+    const { send, bedrock } = await start(t, { now: () => SYSTEM_CLOCK.now() + minutes * 60_000 })
     for (const requests of [2, 3]) {
       assert.equal((await send(`invoke/${MODEL}`)).status, 200)
       assert.equal(bedrock.ledger.length, requests)

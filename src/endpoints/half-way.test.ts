@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunk, DONE, event, type Script, stream, usageChunk } from '../../mocks/test-upstream.ts'
+import { manualClock } from '../shared/test-clock.ts'
 import { ask, testGateway } from '../test/test-gateway.ts'
-import { pause } from '../test/test-until.ts'
+import { pause, until } from '../test/test-until.ts'
 
 const CONFIG = `
 models: { alpha/model-a: { price: { input: 1, output: 10 } } }
@@ -76,7 +77,8 @@ const ROWS: readonly Row[] = [
 
 for (const { name, script, leaves = false, state, source } of ROWS)
   test(`when ${name}, the tokens on record are ${source ?? 'not known'} (USE-07)`, async (t) => {
-    const gateway = await testGateway(t, { providers: { alpha: script }, config: CONFIG })
+    const manual = manualClock()
+    const gateway = await testGateway(t, { providers: { alpha: script }, config: CONFIG, clock: manual })
     const leave = new AbortController()
     const response = await fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
@@ -88,12 +90,15 @@ for (const { name, script, leaves = false, state, source } of ROWS)
       signal: leave.signal,
     })
     let got = 0
-    await (async () => {
+    const reading = (async () => {
       for await (const part of response.body!) {
         got += Buffer.from(part).toString().split('goes on').length - 1
         if (leaves && got === TEXT.length) void pause(50).then(() => leave.abort())
       }
     })().catch(() => {}) // a cut stream cannot be read to the end
+    await until('all text has arrived', () => got === TEXT.length)
+    if (name === 'the provider falls silent') await manual.advance(1_000)
+    await reading
     const record = await gateway.record(response.headers.get('x-gateway-request-id'))
     assert.equal(record.state, state)
     assert.equal(record.tokens.source, source)

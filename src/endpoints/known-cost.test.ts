@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { answer, chunk, DONE, type Script, stream, usageChunk } from '../../mocks/test-upstream.ts'
+import { manualClock } from '../shared/test-clock.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const CONFIG = `
 models:
@@ -37,11 +39,16 @@ const closed = async (gateway: TestGateway, body: object) =>
 for (const [name, script, missing] of FIRST)
   for (const isStream of [false, true])
     test(`if the first target ${name}, the cost of the second target’s ${isStream ? 'stream' : 'answer'} is still recorded (USE-06)`, async (t) => {
+      const clock = manualClock()
       const gateway = await testGateway(t, {
         providers: { alpha: script, beta: isStream ? streamed : whole },
         config: CONFIG,
+        clock,
       })
-      const record = await closed(gateway, ask('auto', { stream: isStream }))
+      const call = closed(gateway, ask('auto', { stream: isStream }))
+      await until('the first target is asked', () => gateway.upstream.alpha!.ledger.length)
+      if (name === 'says nothing in time') await clock.advance(2_000)
+      const record = await call
       assert.deepEqual([record.state, record.fallbacks], ['completed', 1])
       assert.deepEqual([record.tokens.input, record.tokens.output, record.tokens.source], [20, 7, 'reported'])
       assert.deepEqual([record.cost_usd, record.cost_missing], [KNOWN, missing])
