@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { testGateway } from '../test/test-gateway.ts'
 import { after, every, signalAfter, stray } from './boundary.ts'
 import { clock, SYSTEM_CLOCK, sleep, useClock } from './clock.ts'
 import { manualClock } from './test-clock.ts'
@@ -37,4 +38,13 @@ test('timers of the boundary, sleeps and signals run at their time on a clock th
   await manual.advance(100)
   assert.deepEqual(said.slice(3), ['aborted 35', 'slept 35', 'every 40'])
   assert.equal((signal.reason as Error).name, 'TimeoutError')
+})
+
+test('the clock of a gateway is in use until the gateway is closed, and no longer after a failed start', async (t) => {
+  const manual = manualClock()
+  const { gateway, data } = await testGateway(t, { clock: manual })
+  await assert.rejects(testGateway(t, { data, clock: manualClock() }), /in use/)
+  assert.equal(clock, manual)
+  await manual.during(gateway.close())
+  assert.equal(clock, SYSTEM_CLOCK)
 })
