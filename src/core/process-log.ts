@@ -1,4 +1,5 @@
 // The interface of the process log. Imports no logger; `serve` passes in pino, which has this interface.
+import { type Fault, guarded } from '../shared/boundary.ts'
 
 /** Logs one entry: its fields, then a sentence. */
 type Say = (fields: object, message: string) => void
@@ -12,17 +13,9 @@ export interface Log {
 
 const nothing = () => {}
 
-/** Returns a log whose functions never throw, because the log of a program may fail. */
-export function unfailing(log: Log): Log {
-  const calm = (name: keyof Log): Say => {
-    return (fields, message) => {
-      try {
-        log[name](fields, message)
-      } catch {
-        // Nothing is left that could report it.
-      }
-    }
-  }
+/** Returns a log whose functions never throw, because the log of a program may fail. Lost entries go to `fault`. */
+export function unfailing(log: Log, fault: Fault): Log {
+  const calm = (name: keyof Log): Say => guarded((...entry: Parameters<Say>) => log[name](...entry), fault)
   return { error: calm('error'), warn: calm('warn'), info: calm('info'), debug: calm('debug') }
 }
 

@@ -8,7 +8,7 @@ import type { CallContext } from '../call/context.ts'
 import { GivenItems } from '../call/given-items.ts'
 import { RunsHere } from '../call/run-here.ts'
 import type { Account } from '../core/period.ts'
-import { type Log, SILENT, unfailing } from '../core/process-log.ts'
+import { type Log, SILENT } from '../core/process-log.ts'
 import { CHORES, createUpkeep, type Upkeep } from '../core/upkeep.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import type { ReadContext } from '../endpoints/context.ts'
@@ -69,29 +69,28 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 async function compose(options: GatewayOptions) {
   const { now } = clock
   const { random = Math.random, replay = false, dialects = DIALECTS } = options
-  const [log, context] = [unfailing(options.log ?? SILENT), () => inForce.context]
+  const context = () => inForce.context
   const { server: bind, telemetry } = options.config
   refuseOpenAccess(options.config, bind.host, replay)
   const inFleet = replay ? undefined : options.config.fleet
-  const [upkeep, feed] = [loggedUpkeep(now, log), createFeed()]
-
   const meters = createMetrics({
     cooling: () => targetStates(context().readContext),
     configurationCurrent: () => inForce.state.state === 'current',
     ...{ writable: () => storeFailure() === null, openings: () => store.openings },
-    ...{ droppedSpans: () => traces?.dropped, failingChores: upkeep.failing },
+    ...{ droppedSpans: () => traces?.dropped, failingChores: () => upkeep.failing() },
     fleet: () => fleet && { ...standingOf(fleet), fallbacks: fleet.rates.fallbacks },
     ...{ readable: () => store.readFailure === null, heldBytes: () => MEMORY.bytes },
     budgets: () => context().readContext.config.keys.flatMap(accounts.budgetsOf),
   })
   const [slots, readSlots, refusals] = [createCallSlots('calls'), createCallSlots('reads'), createRefusals()]
   const webSockets = createWebSockets()
-  const { faults, onInternalError, onStrayError } = createFaults(
-    log,
+  const { log, faults, onInternalError, onStrayError } = createFaults(
+    options.log ?? SILENT,
     meters,
     now,
     () => context().callContext.mask,
   )
+  const [upkeep, feed] = [loggedUpkeep(now, log), createFeed()]
   const server = createHttpServer<ReadContext, CallContext>({
     ...{ reads: READS, calls: [...callsOf(dialects), ...PASSTHROUGH], others: [...OTHERS, ...PAGE], nowhere },
     ...{ context, slots, readSlots, webSockets, now, onInternalError },

@@ -1,11 +1,12 @@
 // Handles requests without an answer: a refused request, or a failure of the gateway itself.
 import { timeOfId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Log } from '../core/process-log.ts'
+import { type Log, unfailing } from '../core/process-log.ts'
 import type { Refusals } from '../http/refusals.ts'
 import type { RefusedCall } from '../http/server.ts'
 import { errorFields } from '../observe/call-line.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import { REPORTED } from '../shared/boundary.ts'
 import type { Mask } from '../shared/redact.ts'
 
 /** Counts and lists a call that was refused before it was recorded. */
@@ -36,15 +37,30 @@ function logFailure(log: Log, error: unknown, requestId: string, mask: Mask): vo
   else log.error({ request_id: requestId, ...errorFields(cause, mask) }, 'internal error')
 }
 
-/** Counts and logs failures of the gateway itself, of a request and outside of any. */
-export function createFaults(log: Log, meters: Pick<Metrics, 'failed'>, now: () => number, mask: () => Mask) {
+/**
+ * Counts and logs failures of the gateway itself, of a request and outside of any. Returns also the log for everything
+ * else, whose own failures count as well.
+ */
+export function createFaults(
+  given: Log,
+  meters: Pick<Metrics, 'failed'>,
+  now: () => number,
+  mask: () => Mask,
+) {
   const faults = { count: 0, last: 0 }
   const note = () => {
     meters.failed()
     faults.count++
     faults.last = now()
   }
+  const lastTry = unfailing(given, () => REPORTED)
+  const log = unfailing(given, (error) => {
+    note()
+    lastTry.error(errorFields(error, mask()), 'an entry of the process log was lost')
+    return REPORTED
+  })
   return {
+    log,
     faults,
     onInternalError(error: unknown, requestId: string) {
       note()

@@ -181,24 +181,35 @@ for (const pretty of [false, true])
     assert.match(written, /owned/, 'what can be read of a name is kept')
   })
 
-test('calls are answered and their records closed even if the process log fails (LOG-01)', async (t) => {
-  const faults: string[] = []
-  const log = {
-    error: (_: object, said: string) => void faults.push(said),
-    warn() {},
-    info() {
-      throw new Error('the disk of the log is full')
-    },
-    debug() {},
-  }
-  const gateway = await testGateway(t, { options: { log } })
-  const { status, headers } = await gateway.chat(ask('auto'))
-  assert.equal(status, 200)
-  assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'completed')
-  assert.deepEqual(faults, [])
-  assert.equal(
-    sum(await samples(gateway), 'waybill_calls_total'),
-    1,
-    'the other listeners are still informed',
-  )
-})
+const FAILURES: Readonly<Record<string, () => unknown>> = {
+  throws() {
+    throw new Error('the disk of the log is full')
+  },
+  'throws null'() {
+    throw null
+  },
+  rejects: () => Promise.reject(new Error('the disk of the log is full')),
+}
+
+for (const [name, fail] of Object.entries(FAILURES))
+  for (const isWhole of [false, true])
+    test(`a call is answered, its record closed, and the lost entry is counted if the process log ${name} at ${isWhole ? 'every' : 'one'} level (LOG-01)`, async (t) => {
+      const said: string[] = []
+      const say = (_: object, message: string) => void said.push(message)
+      const failing = (_: object, message: string) => {
+        said.push(message)
+        return fail()
+      }
+      const log = { error: isWhole ? failing : say, warn() {}, info: failing, debug() {} }
+      const gateway = await testGateway(t, { options: { log } })
+      const { status, headers } = await gateway.chat(ask('auto'))
+      assert.equal(status, 200)
+      assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'completed')
+      await until('the loss is logged', () => said.length >= 2)
+      assert.deepEqual(said, ['call', 'an entry of the process log was lost'])
+      const metrics = await samples(gateway)
+      assert.equal(sum(metrics, 'waybill_calls_total'), 1, 'the other listeners are still informed')
+      assert.equal(sum(metrics, 'waybill_internal_errors_total'), 1)
+      const { findings } = (await gateway.get('/api/health')).json
+      assert.match(JSON.stringify(findings), /the gateway itself failed 1 times/)
+    })
