@@ -104,7 +104,8 @@ export const live = {
       drop()
       open.delete(response)
     }
-    on(response, { close, drain: () => countUnread(response, caller.name) }, cut)
+    on(response, { close }, close)
+    on(response, { drain: () => countUnread(response, caller.name) }, cut)
   },
 } satisfies OtherEndpoint<ReadContext>
 

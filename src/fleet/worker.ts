@@ -89,9 +89,10 @@ const shipNow = (): Promise<void> =>
     detached(shipAll(), failed)
   })
 
+/** Ends this thread after a fault in its own work, of which the rest would never be done. It is started again. */
 const failed = (error: Error) => {
   say({ note: error.message })
-  return REPORTED
+  process.exit(1)
 }
 const timer = every(SHIP_MS, () => shipNow().catch(() => {}), failed)
 const chores = Object.keys(log.upkeep) as SharedChore[]

@@ -2,7 +2,7 @@
 // has closed its sending side is still answered while it is connected. Independent of endpoints.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { every, on, once, stray } from '../shared/boundary.ts'
+import { every, on, once } from '../shared/boundary.ts'
 import { MEMORY, type MemoryShare } from '../shared/memory.ts'
 
 /** Maximum requests that wait on one connection. Each uses memory before it is handled. */
@@ -156,6 +156,7 @@ function stayWhileThere({ request, response }: Turn): void {
     else response.writeProcessing()
   }
   const timer = every(PROBE_MS, probe, () => response.destroy())
-  once(response, 'close', () => timer.close(), stray)
+  const stop = () => timer.close()
+  once(response, 'close', stop, stop)
   if (!isRead) probe() // our own read is answered before the first request
 }

@@ -2,7 +2,7 @@
 // lists, exports, errors. A very slow reader counts like a client that reads nothing, because the memory of a write is
 // freed only when all of it has been read. Independent of endpoints.
 import type { ServerResponse } from 'node:http'
-import { first, once, stray } from '../shared/boundary.ts'
+import { first, once } from '../shared/boundary.ts'
 import { MEMORY, type MemoryShare } from '../shared/memory.ts'
 
 const shares = new WeakMap<ServerResponse, MemoryShare>()
@@ -14,7 +14,8 @@ export function countUnread(response: ServerResponse, keyName: string | null, me
   if (bytes > 0 && !before) {
     const share = memory.open(keyName, 'unread', () => response.destroy())
     shares.set(response, share)
-    once(response, 'close', () => share.release(), stray)
+    const release = () => share.release()
+    once(response, 'close', release, release)
   }
   shares.get(response)?.set(bytes)
 }
@@ -28,7 +29,8 @@ export function giveUpUnread(response: ServerResponse, keyName: string | null, i
 
 /** Disconnects a client that reads nothing for `idle` ms. Node's timer detects progress even within one large write. */
 export function disconnectAfter(response: ServerResponse, idle: number): void {
-  once(response, 'timeout', () => response.destroy(), stray)
+  const destroy = () => void response.destroy()
+  once(response, 'timeout', destroy, destroy)
   response.setTimeout(idle)
 }
 

@@ -3,7 +3,7 @@
 // and record therefore apply.
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { after, detached, once, stray } from '../shared/boundary.ts'
+import { after, detached, once } from '../shared/boundary.ts'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
 import { createHandshake } from '../websocket/handshake.ts'
 import { requestInside } from '../websocket/inner-socket.ts'
@@ -61,7 +61,12 @@ export function createWebSockets(): WebSockets {
     },
     open(server, request, socket, head, keyName) {
       count(keyName, 1)
-      once(socket, 'close', () => count(keyName, -1), stray)
+      let isCounted = true
+      const forget = () => {
+        if (isCounted) count(keyName, -1)
+        isCounted = false
+      }
+      once(socket, 'close', forget, forget)
       const { idle, life } = limits!
       const headers = callHeaders(request.headers)
       const path = request.url!

@@ -208,7 +208,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
       if (!this.#isOver && !this.#stopped) this.#controller?.resume()
     }
     this.#controller?.pause()
-    inTurn(this.#keyName, goOn, stray)
+    inTurn(this.#keyName, goOn, (error) => this.#stop(error as Error))
   }
 
   onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
@@ -237,7 +237,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   #completeWhole(): void {
     this.#timer.close()
     if (this.#size < LARGE_BYTES) this.#judge()
-    else inTurn(this.#keyName, () => this.#judge(), stray)
+    else
+      inTurn(
+        this.#keyName,
+        () => this.#judge(),
+        (error) => this.failed(error as Error),
+      )
   }
 
   #judge(): void {

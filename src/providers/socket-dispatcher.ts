@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { RawData, WebSocket } from 'ws'
 import { elementsOf, memberText, omitMembers, spliceMembers } from '../json/splice.ts'
-import { after, detached, guarded, on, stray } from '../shared/boundary.ts'
+import { after, detached, guarded, on } from '../shared/boundary.ts'
 import { clock, type Timer } from '../shared/clock.ts'
 import { inputItems, OutputCollector } from '../websocket/continuation.ts'
 import { eventOf, isEnd, typeOf } from '../websocket/frames.ts'
@@ -376,7 +376,8 @@ class Connection {
   #free(): void {
     this.#running = null
     this.usedAt = clock.monotonic()
-    this.#timer = after(IDLE_MS, () => this.close(), stray).unref()
+    const close = () => this.close()
+    this.#timer = after(IDLE_MS, close, close).unref()
   }
 
   /** Handles the end of the connection. */

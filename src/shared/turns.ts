@@ -1,7 +1,7 @@
 // Turns of the keys for work that takes long on the main thread, such as reading a large request or answer. One piece
 // of such work is done in each turn of the event loop, of one key after the other. While other keys have calls open,
 // such work takes at most a quarter of the thread's time. Small work needs no turn.
-import { after, guarded, stray } from './boundary.ts'
+import { after, guarded } from './boundary.ts'
 import { clock } from './clock.ts'
 import { MEMORY } from './memory.ts'
 
@@ -45,6 +45,7 @@ export function hasOtherKeys(keyName: string | null): boolean {
   return now < othersUntil
 }
 
+/** Gives the next key its turn. As a fault of itself it goes on, because all large work waits for it. */
 function next(): void {
   isPausing = false
   const [first] = waiting
@@ -56,6 +57,6 @@ function next(): void {
   const begin = clock.monotonic()
   work!()
   const end = clock.monotonic()
-  if (hasOtherKeys(keyName)) after(PAUSE_TIMES * (end - begin), next, stray)
-  else setImmediate(guarded(next, stray))
+  if (hasOtherKeys(keyName)) after(PAUSE_TIMES * (end - begin), next, next)
+  else setImmediate(guarded(next, next))
 }

@@ -1,31 +1,49 @@
 // Makes every registered listener throw, one in each run, and checks that this ends no more than one exchange. A first
-// run of each piece of work notes which listeners it reaches.
+// run of each piece of work notes which listeners it reaches. Without WAYBILL_TESTS=full, runs a sample for half a
+// minute, beginning at a site that depends on the time. WAYBILL_SITES: sites to try, as a regular expression.
 import { test } from 'node:test'
 import { breakOnce, type Reached, sitesOf } from './test-broken-listener.ts'
 import type { Failure } from './test-listeners.ts'
 import { IS_FULL } from './test-size.ts'
 import { startMock, WORK } from './test-workload.ts'
 
-/** Sites to try, as a regular expression; by default all. */
 const ONLY = new RegExp(process.env.WAYBILL_SITES ?? '')
+
+/** Pieces of work of the sample, which are short. */
+const SAMPLE = ['stored responses', 'files and batches', 'a conversation over a WebSocket', 'large answers']
+const SAMPLE_MS = 25_000
+
+/** Sites that no client or provider reaches at will, with the reason. */
+const UNREACHED: readonly (readonly [site: RegExp, reason: string])[] = [
+  [/call\/kept-answers\.ts:\d+ close/, 'the mock deletes a response at once, so no client leaves before'],
+  [/gateway\/listen\.ts/, 'the operating system accepts no connection'],
+  [/http\/web-sockets\.ts:\d+ timer/, 'a client keeps its socket open while the gateway stops'],
+  [/http\/relay\.ts:\d+ timeout/, 'a client stops to read at the very end of a broken stream'],
+  [/store\/queue\.ts:\d+$/, 'reached only after another fault of the queue'],
+  [/sqlite\/thread\.ts:\d+ error/, 'a thread dies; src/store/sqlite/threads.slow-test.ts ends threads'],
+  [/websocket\/handshake\.ts:\d+ error/, 'a client leaves while the library is loaded for the first upgrade'],
+]
 
 test('an exception in any listener ends no more than one exchange (LIFE-09)', {
   timeout: 3_600_000,
-  skip: IS_FULL ? false : 'it takes minutes; WAYBILL_TESTS=full runs it, and boundary.test.ts a sample',
 }, async (t) => {
   const mock = await startMock(t)
   const reached: (Reached & { ms: number })[] = []
-  for (const work of Object.keys(WORK))
+  for (const work of IS_FULL || ONLY.source !== '(?:)' ? Object.keys(WORK) : SAMPLE)
     await t.test(`sites of ${work}`, async (t) => {
       const began = performance.now()
       const sites = await sitesOf(t, mock, work)
       const ms = performance.now() - began
       reached.push(...sites.map((each) => ({ ...each, ms })))
     })
-  const bySite = [...Map.groupBy(reached, ({ site }) => site)].sort()
+  const bySite = [...Map.groupBy(reached, ({ site }) => site)].sort().filter(([site]) => ONLY.test(site))
+  const first = IS_FULL ? 0 : Date.now() % bySite.length
   const never: string[] = []
-  for (const [at, [site, all]] of bySite.entries()) {
-    if (!ONLY.test(site)) continue
+  const end = IS_FULL ? Number.POSITIVE_INFINITY : performance.now() + SAMPLE_MS
+  let tried = 0
+  for (const [at, [site, all]] of [...bySite.slice(first), ...bySite.slice(0, first)].entries()) {
+    if (performance.now() > end) break
+    tried++
     const isHasty = all.every(({ called }) => called === 0)
     if (isHasty && !site.endsWith(' timer')) {
       never.push(site)
@@ -37,7 +55,7 @@ test('an exception in any listener ends no more than one exchange (LIFE-09)', {
       .filter((each) => isHasty || each.called > 0)
       .filter((each, _, rest) => !isThread || each.work !== 'stored responses' || rest.length === 1)
       .sort((a, b) => a.ms - b.ms)
-    const { work, called } = shortest[0]!
+    const { called } = shortest[0]!
     const failures: [Failure, number][] = [
       ['throws', 1],
       ['late', 1],
@@ -48,12 +66,19 @@ test('an exception in any listener ends no more than one exchange (LIFE-09)', {
     const call = / message$/.test(site) && site.includes('sqlite/thread.ts') ? 4 : 1
     const chosen = IS_FULL ? failures : [failures[at % failures.length]!]
     for (const [failure, n] of chosen)
-      await t.test(`${site}, listener ${n} ${failure} (${work})`, async (t) => {
-        for (let tries = 0; tries < 3; tries++)
-          if (await breakOnce(t, mock, { site, work, n, failure, isHasty, call: tries === 0 ? call : 1 }))
-            return
+      await t.test(`${site}, listener ${n} ${failure}`, async (t) => {
+        for (let tries = 0; tries < 3; tries++) {
+          // A hasty timer is not in time in every piece of work.
+          const { work } = shortest[isHasty ? tries % shortest.length : 0]!
+          const plan = { site, work, n, failure, isHasty, call: tries === 0 ? call : 1 }
+          if (await breakOnce(t, mock, plan)) return
+        }
         never.push(site)
       })
   }
-  t.diagnostic(`${bySite.length} sites; registered, but never called: ${[...new Set(never)].join(', ')}`)
+  t.diagnostic(`${tried} of ${bySite.length} sites`)
+  for (const site of new Set(never)) {
+    const reason = UNREACHED.find(([pattern]) => pattern.test(site))?.[1] ?? 'not in time in this run'
+    t.diagnostic(`registered, but never called: ${site}: ${reason}`)
+  }
 })

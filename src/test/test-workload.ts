@@ -2,10 +2,11 @@
 // that together reach nearly every listener. Clients of a piece of work never fail, and leave at its end.
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { WebSocket } from 'ws'
+import { WebSocket, WebSocketServer } from 'ws'
 import { collector } from '../telemetry/test-collector.ts'
 import { startServer } from './test-cli.ts'
 import { type TestGateway, testGateway } from './test-gateway.ts'
@@ -66,6 +67,25 @@ export interface World extends TestGateway {
   stop(): Promise<void>
 }
 
+/** Starts a provider whose WebSockets answer with an invalid frame. Returns its address. */
+async function oddSocket(t: TestContext): Promise<string> {
+  const server = createServer((_, response) => void response.writeHead(500).end())
+  const sockets = new WebSocketServer({ noServer: true })
+  server.on('upgrade', (request, socket, head) =>
+    sockets.handleUpgrade(request, socket, head, (ws) =>
+      ws.on('error', () => {}).on('message', () => socket.end(Buffer.from([0xff, 0xff, 0xff, 0xff]))),
+    ),
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    for (const ws of sockets.clients) ws.terminate()
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
 let worlds = 0
 
 export async function startWorld(t: TestContext, mock: Mock): Promise<World> {
@@ -79,6 +99,7 @@ export async function startWorld(t: TestContext, mock: Mock): Promise<World> {
   gem: { dialect: gemini, base_url: "${at('/gemini')}", keys: [{ name: only, command: [echo, sk-mock-key-of-gemini] }] }
   dead: { dialect: openai, base_url: "http://127.0.0.1:9/v1", key: $openai }
   no-socket: { dialect: responses, base_url: "${at('/groq/openai/v1')}", key: $openai, websocket: on }
+  odd-socket: { dialect: responses, base_url: "${await oddSocket(t)}/v1", key: $openai, websocket: on }
   dead-socket: { dialect: responses, base_url: "http://127.0.0.1:9/v1", key: $openai, websocket: on }
 models: { ${MODELS.map((id) => `${id}: { price: { input: 1, output: 2 } }`).join(', ')} }
 routes:
@@ -298,10 +319,6 @@ export const WORK: Readonly<Record<string, (w: World) => Promise<unknown>>> = {
     const id = made?.json?.id
     await w.get(`/v1/responses/${id}`, { headers: as('ann') })
     await w.get(`/v1/responses/${id}/input_items`, { headers: as('ann') })
-    await w.script({ kind: 'metadata', wait: 3_000 })
-    const socket = w.socket(bytesOf(`GET /v1/responses/${id}`))
-    await sleep(150)
-    socket.destroy()
     await w.get(`/v1/responses/${id}`, { method: 'DELETE', headers: as('ann') })
   },
   'background responses': async (w) => {
@@ -341,7 +358,7 @@ export const WORK: Readonly<Record<string, (w: World) => Promise<unknown>>> = {
   'relayed answers that are read slowly': async (w) => {
     const body = JSON.stringify({ model: 'chat/scenario-plain', prompt: 'where to?', stream: true })
     const large = { events: Array.from({ length: 16 }, () => ({ data: 'x'.repeat(2 ** 20) })) }
-    for (const ms of [300, 0, 1_500]) {
+    for (const ms of [300, 0, 2_500]) {
       await w.script(large)
       await readSlowly(w, bytesOf('POST /v1/completions', body), ms)
     }
@@ -396,6 +413,8 @@ export const WORK: Readonly<Record<string, (w: World) => Promise<unknown>>> = {
       'content-type: multipart/form-data; boundary=b',
       'content-length: 900000',
     )
+    const silent = w.socket(begin)
+    await ended(silent, 1_500)
     for (const size of [100, 300_000]) {
       const part = '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
       const socket = w.socket(begin + part + 'x'.repeat(size))
@@ -431,7 +450,7 @@ export const WORK: Readonly<Record<string, (w: World) => Promise<unknown>>> = {
     await w.script(LARGE)
     ;(slow as any)?._socket?.pause()
     slow?.send(JSON.stringify(create('resp/scenario-plain')))
-    await sleep(500)
+    await sleep(1_500) // longer than a client may read nothing
     ;(slow as any)?._socket?.resume()
     await sleep(100)
     slow?.terminate()
@@ -461,7 +480,7 @@ export const WORK: Readonly<Record<string, (w: World) => Promise<unknown>>> = {
     const first = await ask({})
     await ask({ input: [{ role: 'user', content: 'one' }] })
     await ask({ previous_response_id: String(first?.json).match(/resp_\w+/)?.[0] ?? null })
-    for (const name of ['no-socket', 'dead-socket'])
+    for (const name of ['no-socket', 'odd-socket', 'dead-socket'])
       await w.post('/v1/responses', respond(`${name}/scenario-plain`, { stream: true }))
     await w.post('/v1/responses', respond('sock/scenario-silent-midway', { stream: true }))
     const left = new AbortController()
@@ -478,6 +497,29 @@ export const WORK: Readonly<Record<string, (w: World) => Promise<unknown>>> = {
     socket.destroy()
     await sleep(50)
   },
+  'a live feed that is not read': async (w) => {
+    const socket = w.socket(bytesOf('GET /api/usage/live').replace(KEYS.ann, KEYS.root))
+    await once(socket, 'data')
+    socket.pause()
+    const more = { metadata: { text: 'x'.repeat(400) }, user: 'x'.repeat(400) }
+    for (let n = 0; n < 4; n++)
+      await Promise.all(Array.from({ length: 40 }, () => w.post(CHAT, chat('dead/scenario-plain', more))))
+    socket.resume()
+    await sleep(300)
+  },
+  'broken streams that are read slowly': async (w) => {
+    const { events } = LARGE
+    await w.script({ events: [...events.slice(0, -1), { end: 'cut' }] })
+    await readSlowly(
+      w,
+      bytesOf(`POST ${CHAT}`, JSON.stringify(chat('chat/scenario-plain', { stream: true }))),
+      2_500,
+    )
+  },
+  'slow translated streams': async (w) => {
+    await w.post('/v1/messages', message('chat/scenario-drip', { stream: true }))
+    await w.post('/v1/messages', message('chat/scenario-silent-midway', { stream: true }))
+  },
   'exports that are read slowly': async (w) => {
     for (let n = 0; n < 3; n++) await w.post(CHAT, chat('chat/scenario-huge-event'))
     for (const form of ['csv', 'json']) await readSlowly(w, bytesOf(`GET /api/usage/export?form=${form}`), 10)
@@ -487,8 +529,8 @@ export const WORK: Readonly<Record<string, (w: World) => Promise<unknown>>> = {
     for (const [more, ms] of [
       [{ stream: true }, 300],
       [{}, 300],
-      [{ stream: true }, 1_500], // longer than a client may read nothing
-      [{}, 1_500],
+      [{ stream: true }, 2_500], // longer than a client may read nothing
+      [{}, 2_500],
     ] as const) {
       await w.script('stream' in more ? LARGE : { say: { text: 'x'.repeat(2 ** 24) } })
       await readSlowly(w, ask(more), ms)

@@ -8,7 +8,7 @@ import {
   type Server,
 } from 'node:http'
 import { Duplex } from 'node:stream'
-import { after, guarded, once, stray } from '../shared/boundary.ts'
+import { after, guarded, once } from '../shared/boundary.ts'
 import type { Timer } from '../shared/clock.ts'
 
 /**
@@ -70,7 +70,8 @@ class InnerSocket extends Duplex {
     this.#timer?.close()
     done(error)
     // Runs after all work that this turn began, as over a network.
-    setImmediate(guarded(() => this.#peer!.destroy(), stray))
+    const endPeer = () => void this.#peer!.destroy()
+    setImmediate(guarded(endPeer, endPeer))
   }
 
   /** Ends the socket once everything is written, as a network socket does. */
