@@ -15,6 +15,8 @@ import type { Maker } from '../store/reads.ts'
 import type { CallContext } from './context.ts'
 import { mentionedIn, namedElsewhere, reach } from './objects.ts'
 
+const NONE: readonly never[] = []
+
 type StateContext = Pick<CallContext, 'config' | 'store' | 'router' | 'responses'>
 
 export interface KeptState extends ProviderState {
@@ -52,8 +54,8 @@ export function stateFor(
   const { caller } = admitted
   const references = kinds ? referencesIn(kinds, json) : []
   const isClient = caller.role === 'client'
-  const mentioned = (isClient && mentionedIn(text)) || []
-  const elsewhere = isClient ? namedElsewhere(text) : []
+  const mentioned = (isClient && mentionedIn(text)) || NONE
+  const elsewhere = isClient ? namedElsewhere(text) : NONE
   return references.length + mentioned.length + elsewhere.length > 0
     ? namedBy(references, elsewhere, mentioned, caller, context, roomOf(admitted, context))
     : null

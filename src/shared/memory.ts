@@ -63,6 +63,8 @@ export class MemoryAccount {
   #limits: MemoryLimits
   #bytes = 0
   readonly #keys = new Map<string | null, KeyAccount>()
+  /** An empty account of a key without shares, for the next key. Often, a key has one call at a time. */
+  #spare: KeyAccount | null = null
 
   constructor(limits: MemoryLimits) {
     this.#limits = limits
@@ -86,15 +88,12 @@ export class MemoryAccount {
    * Opens an empty share of a key. `giveUp`: ends what holds the bytes. Null while that is not possible.
    */
   open(keyName: string | null, kind: Kind, giveUp: MemoryShare['giveUp'] = null): MemoryShare {
-    const key = this.#keys.get(keyName) ?? {
-      bytes: 0,
-      shares: {
-        cache: new Set<MemoryShare>(),
-        unread: new Set<MemoryShare>(),
-        demand: new Set<MemoryShare>(),
-      },
+    let key = this.#keys.get(keyName)
+    if (!key) {
+      key = this.#spare ?? { bytes: 0, shares: { cache: new Set(), unread: new Set(), demand: new Set() } }
+      this.#spare = null
+      this.#keys.set(keyName, key)
     }
-    this.#keys.set(keyName, key)
     const share = new MemoryShare(this, keyName, kind, giveUp)
     key.shares[kind].add(share)
     return share
@@ -120,7 +119,9 @@ export class MemoryAccount {
     const key = this.#keys.get(share.keyName)!
     const { cache, unread, demand } = key.shares
     key.shares[share.kind].delete(share)
-    if (cache.size + unread.size + demand.size === 0) this.#keys.delete(share.keyName)
+    if (cache.size + unread.size + demand.size > 0) return
+    this.#keys.delete(share.keyName)
+    this.#spare = key
   }
 
   #makeRoom(share: MemoryShare, key: KeyAccount, isAllocated: boolean, part: number): boolean {
