@@ -10,7 +10,7 @@ import { after, stray } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 import type { Timer } from '../shared/clock.ts'
 import { ANSWER_WEIGHT, MEMORY, type MemoryShare } from '../shared/memory.ts'
-import { hasOtherKeys, inTurn, LARGE_BYTES } from '../shared/turns.ts'
+import { inTurn, LARGE_BYTES, mustWait } from '../shared/turns.ts'
 import {
   type AttemptResult,
   type Failure,
@@ -68,8 +68,6 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   /** The whole answer so far; nearly all answers are one chunk. */
   #chunks: Buffer | BytePieces | null = null
   #size = 0
-  /** Size from which more of a whole answer is read in turn, bytes. */
-  #turnAt = LARGE_BYTES
   #reader: EventReader | null = null
   /** Decompressor; set for a compressed answer. */
   #decoder: Dispatcher.DispatchHandler | null = null
@@ -192,7 +190,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
       if (this.#chunks === null) this.#chunks = chunk
       else this.#more(this.#chunks, chunk)
       this.#count(this.#size)
-      if (this.#size >= this.#turnAt) this.#readInTurn()
+      if (mustWait(this.#keyName, chunk.length)) this.#readInTurn()
       return
     }
     const reader = this.#reader
@@ -200,10 +198,9 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     if (this.#reader) this.#count(reader.held) // otherwise the exchange has ended meanwhile
   }
 
-  /** Reads the next part of a large answer when it is the turn of its key, if other keys have calls open. */
+  /** Reads the next part of a whole answer when it is the turn of its key. */
   #readInTurn(): void {
-    this.#turnAt = this.#size + LARGE_BYTES
-    if (this.#isOver || !hasOtherKeys(this.#keyName)) return
+    if (this.#isOver) return
     const goOn = () => {
       if (!this.#isOver && !this.#stopped) this.#controller?.resume()
     }

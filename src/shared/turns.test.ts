@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { pause } from '../test/test-until.ts'
 import { clock } from './clock.ts'
 import { MEMORY } from './memory.ts'
-import { inTurn, LARGE_BYTES, resultInTurn } from './turns.ts'
+import { inTurn, LARGE_BYTES, mustWait, resultInTurn } from './turns.ts'
 
 /** Keeps the thread busy. */
 function work(ms: number): void {
@@ -61,4 +61,34 @@ test('an exception goes to the owner of the work, and the next has its turn', as
     resultInTurn('ann', LARGE_BYTES - 1, () => 8),
     8,
   )
+})
+
+test('promises that the work settles count as its time', async (t) => {
+  const bob = MEMORY.open('bob', 'demand')
+  t.after(() => bob.release())
+  await sleep(50)
+  const { promise, resolve } = Promise.withResolvers<number>()
+  let end = 0
+  const first = () =>
+    void Promise.resolve()
+      .then(() => {})
+      .then(() => {
+        work(20)
+        end = performance.now()
+      })
+  inTurn('ann', first, fault)
+  inTurn('ann', () => resolve(performance.now() - end), fault)
+  assert.ok((await promise) >= 18)
+})
+
+test('a key waits after many small pieces as after a large one, if other keys have calls open', async (t) => {
+  const pieces = (name: string) => Array.from({ length: 4 }, () => mustWait(name, LARGE_BYTES / 4))
+  await sleep(1_100) // the keys of other tests are gone
+  assert.deepEqual(pieces('ann'), [false, false, false, false])
+  const bob = MEMORY.open('bob', 'demand')
+  t.after(() => bob.release())
+  assert.deepEqual(pieces('ann'), [false, false, false, true])
+  assert.equal(mustWait('ann', 1), true, 'it has had no turn yet')
+  await new Promise<void>((resolve) => inTurn('ann', resolve, fault))
+  assert.deepEqual(pieces('ann'), [false, false, false, true])
 })

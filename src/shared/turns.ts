@@ -16,6 +16,8 @@ const PRESENT_MS = 1_000
 
 /** Work that waits, by key. The key whose turn is next is first. */
 const waiting = new Map<string | null, (() => void)[]>()
+/** Bytes that arrived for a key since its last turn. */
+const arrived = new Map<string | null, number>()
 let isPausing = false
 let othersUntil = 0
 
@@ -38,8 +40,20 @@ export function resultInTurn<Result>(
   return new Promise((resolve, reject) => inTurn(keyName, () => resolve(work()), reject))
 }
 
+/**
+ * Counts bytes that have arrived for a key. Returns true if the key must wait for its turn before it reads more, because
+ * many small pieces take as long as a large one and other keys have calls open.
+ */
+export function mustWait(keyName: string | null, bytes: number): boolean {
+  const size = (arrived.get(keyName) ?? 0) + bytes
+  const isLarge = size >= LARGE_BYTES
+  const isWait = isLarge && hasOtherKeys(keyName)
+  arrived.set(keyName, isLarge && !isWait ? 0 : size)
+  return isWait
+}
+
 /** Returns true if another key has calls open, or had some in the last second. */
-export function hasOtherKeys(keyName: string | null): boolean {
+function hasOtherKeys(keyName: string | null): boolean {
   const now = clock.monotonic()
   if (MEMORY.hasOtherKeys(keyName)) othersUntil = now + PRESENT_MS
   return now < othersUntil
@@ -52,11 +66,15 @@ function next(): void {
   if (!first) return
   const [keyName, [work, ...later]] = first
   waiting.delete(keyName)
+  arrived.delete(keyName)
   if (later.length > 0) waiting.set(keyName, later)
   isPausing = true
   const begin = clock.monotonic()
   work!()
-  const end = clock.monotonic()
-  if (hasOtherKeys(keyName)) after(PAUSE_TIMES * (end - begin), next, next)
-  else setImmediate(guarded(next, next))
+  // Measured after the promises that the work has settled, as they do most of the work for some answers.
+  const pause = () => {
+    if (hasOtherKeys(keyName)) after(PAUSE_TIMES * (clock.monotonic() - begin), next, next)
+    else next()
+  }
+  setImmediate(guarded(pause, next))
 }
