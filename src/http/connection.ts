@@ -81,8 +81,9 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
     const close = () => {
       connection.current = null
       const next = connection.waiting.shift()
+      if (turn.request.socket.destroyed) return forget(connection)
       if (connection.share) giveBack(connection, next)
-      if (!next || next.request.socket.destroyed) return
+      if (!next) return
       next.request.socket.setTimeout(0) // the previous answer may have set a timeout
       run(connection, next)
     }
