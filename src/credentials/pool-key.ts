@@ -1,6 +1,6 @@
 // One of several keys: the limits that its provider has reported, and whether it may be used now.
 import type { IncomingHttpHeaders } from 'node:http'
-import { LRUCache } from 'lru-cache'
+import { recent } from '../shared/recent.ts'
 import { type Remaining, rateLimitsIn } from './rate-limits.ts'
 
 /** Reason why a key is temporarily not used. */
@@ -95,7 +95,7 @@ const MAX_SESSIONS = 10_000
 export class PoolState {
   readonly #keys = new Map<string, PoolKey>()
   /** Name of each session's key. */
-  readonly sessions = new LRUCache<string, string>({ max: MAX_SESSIONS })
+  readonly sessions = recent<string>(MAX_SESSIONS)
 
   key(name: string): PoolKey {
     const known = this.#keys.get(name) ?? new PoolKey(name)

@@ -1,7 +1,7 @@
 // Identifies the program that made a call by its cleaned `User-Agent`. Independent of the record.
 import type { IncomingHttpHeaders } from 'node:http'
-import { LRUCache } from 'lru-cache'
 import { GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
+import { recent } from '../shared/recent.ts'
 import type { Mask } from '../shared/redact.ts'
 
 /** Maximum characters of a client's name on record. */
@@ -26,7 +26,7 @@ const CONTROL = /[\p{Cc}\p{Cf}\p{Cs}]+/gu
  * secrets.
  */
 export function createClientOf(mask: Mask): (headers: IncomingHttpHeaders) => string | null {
-  const remembered = new LRUCache<string, { readonly client: string | null }>({ max: MAX_REMEMBERED })
+  const remembered = recent<{ readonly client: string | null }>(MAX_REMEMBERED)
   return (headers) => {
     const sent = headers['user-agent']
     if (sent === undefined) return null

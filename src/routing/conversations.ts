@@ -1,7 +1,7 @@
 // Conversations with the targets that have cached their prompts. In memory and bounded; the least recently
 // used entries are dropped. In a fleet, gateways exchange their changes.
 import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { recent } from '../shared/recent.ts'
 
 /**
  * Maximum number of entries, because clients choose sessions. A conversation with a session has up to two
@@ -29,8 +29,8 @@ type ExchangedConversation = Omit<CachedPrompt, 'until'> & { readonly key: strin
 
 export class Conversations {
   readonly #now: () => number
-  readonly #known = new LRUCache<string, CachedPrompt>({ max: MAX_CONVERSATIONS })
-  readonly #changed = new LRUCache<string, true>({ max: MAX_CHANGED })
+  readonly #known = recent<CachedPrompt>(MAX_CONVERSATIONS)
+  readonly #changed = recent<true>(MAX_CHANGED)
 
   constructor(now: () => number) {
     this.#now = now

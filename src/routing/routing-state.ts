@@ -1,8 +1,9 @@
 // State of routing between calls: turns, cooldowns, open attempts and recent latency of each target, and the
 // target of each conversation. In memory and bounded; lost at a restart. Only live traffic changes it; reading
 // does not. Independent of strategies; the clock is a parameter.
-import { LRUCache } from 'lru-cache'
+
 import { type Target, targetId } from '../core/call.ts'
+import { recent } from '../shared/recent.ts'
 import { Conversations } from './conversations.ts'
 
 /** Weight of a new measurement relative to all earlier ones. */
@@ -30,8 +31,8 @@ export class RoutingState {
   /** Failures to report to the other gateways of a fleet. */
   readonly #failed = new Map<string, number>()
   readonly #open = new Map<string, number>()
-  readonly #latencies = new LRUCache<string, Latency>({ max: MAX_LATENCIES })
-  readonly #families = new LRUCache<string, string>({ max: MAX_SESSIONS })
+  readonly #latencies = recent<Latency>(MAX_LATENCIES)
+  readonly #families = recent<string>(MAX_SESSIONS)
 
   readonly conversations: Conversations
 
