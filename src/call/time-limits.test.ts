@@ -51,16 +51,19 @@ test('a request about a stored answer that the provider never answers, or never 
     body: JSON.stringify({ model: 'auto', input: 'x' }),
   })
   assert.equal(made.status, 200)
-  for (const [method, path] of [
+  const asked = [
     ['GET', 'resp_a'],
     ['GET', 'resp_a/input_items'],
     ['POST', 'resp_a/cancel'],
     ['DELETE', 'resp_a'],
-  ] as const) {
-    const signal = AbortSignal.timeout(MAX_MS)
-    const { status, json } = await gateway.get(`/v1/responses/${path}`, { method, signal })
-    assert.deepEqual([status, json.error.code], [504, 'upstream_timeout'], `${method} ${path}`)
-  }
+  ] as const
+  await Promise.all(
+    asked.map(async ([method, path]) => {
+      const signal = AbortSignal.timeout(MAX_MS)
+      const { status, json } = await gateway.get(`/v1/responses/${path}`, { method, signal })
+      assert.deepEqual([status, json.error.code], [504, 'upstream_timeout'], `${method} ${path}`)
+    }),
+  )
   assert.equal(silent.length, 3)
   const counted = await gateway.get('/v1/messages/count_tokens', {
     ...{ method: 'POST', headers: JSON_TYPE, signal: AbortSignal.timeout(MAX_MS) },

@@ -36,8 +36,8 @@ test('fastest: a stream is measured to its first event, not to its end (ROUTE-10
   const end = [chunk({}, { finish_reason: 'stop' }), DONE]
   const gateway = await testGateway(t, {
     providers: {
-      alpha: stream(chunk({ content: 'at once' }), 1_500, ...end),
-      beta: stream(1_000, chunk({ content: 'late' }), ...end),
+      alpha: stream(chunk({ content: 'at once' }), 900, ...end),
+      beta: stream(600, chunk({ content: 'late' }), ...end),
     },
     config: auto('strategy: fastest'),
   })

@@ -10,6 +10,7 @@ import { CALLS, READS } from '../gateway/endpoints.ts'
 import { clock } from '../shared/clock.ts'
 import { dated } from '../shared/test-clock.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { sample } from '../test/test-size.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 const CONFIG = `
@@ -88,20 +89,22 @@ test('without a valid key, every endpoint except the probes answers with 401, an
     reads.filter(({ open }) => open).map(({ url }) => url),
     ['/healthz', '/readyz', '/api/hello'],
   )
-  for (const { url, open, method } of requests)
-    for (const [what, headers] of NO_KEY) {
-      const body = method === 'POST' ? { body: JSON.stringify(ask('auto')) } : {}
-      const { status, json } = await gateway.get(url, {
-        method,
-        headers: { 'content-type': 'application/json', ...headers },
-        ...body,
-      })
-      if (open) assert.notEqual(status, 401, `${method} ${url} with ${what}`)
-      else {
-        assert.equal(status, 401, `${method} ${url} with ${what}`)
-        if (method !== 'HEAD') assert.match(json.error.message, /^Incorrect API key provided/)
-      }
+  const asked = requests.flatMap((request) =>
+    NO_KEY.map(([what, headers]) => ({ ...request, what, headers })),
+  )
+  for (const { url, open, method, what, headers } of sample(t, asked, 5)) {
+    const body = method === 'POST' ? { body: JSON.stringify(ask('auto')) } : {}
+    const { status, json } = await gateway.get(url, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      ...body,
+    })
+    if (open) assert.notEqual(status, 401, `${method} ${url} with ${what}`)
+    else {
+      assert.equal(status, 401, `${method} ${url} with ${what}`)
+      if (method !== 'HEAD') assert.match(json.error.message, /^Incorrect API key provided/)
     }
+  }
   assert.equal(gateway.received(), 0)
   assert.equal((await gateway.chat(ask('auto'), as('ann'))).status, 200)
 })

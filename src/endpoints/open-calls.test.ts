@@ -10,9 +10,9 @@ import { until } from '../test/test-until.ts'
 setFlagsFromString('--expose-gc')
 const gc = runInNewContext('gc') as () => void
 
-const OPEN = IS_FULL ? 16 : 6
-/** A text of 6 MB with 60,000 different parts. */
-const MESSAGES = Array.from({ length: 60_000 }, (_, n) => ({
+const OPEN = IS_FULL ? 16 : 4
+/** A text of 3 MB with 30,000 different parts. */
+const MESSAGES = Array.from({ length: 30_000 }, (_, n) => ({
   role: 'user',
   content: `${n} `.padEnd(80, 'x'),
 }))

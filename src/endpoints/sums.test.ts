@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { answer, chunk, fail, type Script, stream, USAGE } from '../../mocks/test-upstream.ts'
 import { dated } from '../shared/test-clock.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { IS_FULL } from '../test/test-size.ts'
 import { pause, until } from '../test/test-until.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
@@ -296,7 +297,7 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
       )
       assert.equal(routing.fallback.calls, records.filter(({ fallbacks }) => fallbacks > 0).length)
     }),
-    { numRuns: 100 },
+    { numRuns: IS_FULL ? 100 : 30 },
   )
 
   for (const key of KEYS) {

@@ -91,7 +91,7 @@ test('an answer that stops in the middle, or never ends, ends the call with a cl
     ['a list stops', (_, response) => response.writeHead(200).write('{"data":['), '/v1/files', 504],
     ['a file stops', (_, response) => response.writeHead(200).write('x'), '/v1/files/file-1/content', null],
     ['an error stops', (_, response) => response.writeHead(500).write('{'), '/v1/files', 504],
-    ['a list never ends', (_, response) => forever(response.writeHead(200), ' '), '/v1/files?limit=1', 504],
+    ['a list never ends', (_, response) => forever(response.writeHead(200), ' '), '/v1/files', 504],
     [
       'an error never ends',
       (_, response) => forever(response.writeHead(400), ' '),
@@ -108,17 +108,27 @@ test('an answer that stops in the middle, or never ends, ends the call with a cl
       504,
     ],
   ]
-  let behaves = silent
-  const gateway = await startGateway(t, await startProvider(t, (...exchange) => behaves(...exchange)))
-  for (const [name, behaviour, path, expected] of cases) {
-    behaves = behaviour
-    const signal = AbortSignal.timeout(MAX_MS)
-    const answer = await gateway.get(path, { signal }).catch((error: Error) => error)
-    if (expected === null) assert.ok(answer instanceof Error && answer.name !== 'TimeoutError', name)
-    else assert.equal('status' in answer && answer.status, expected, name)
-    const { state, status, error_code } = await newest(gateway)
-    assert.deepEqual([state, status, error_code], ['failed', expected ?? 200, 'upstream_timeout'], name)
-  }
+  const gateway = await startGateway(
+    t,
+    await startProvider(t, (request, response) => {
+      const number = Number(/case=(\d+)/.exec(request.url!)![1])
+      cases[number]![1](request, response)
+    }),
+  )
+  await Promise.all(
+    cases.map(async ([name, , path, expected], number) => {
+      const signal = AbortSignal.timeout(MAX_MS)
+      const answer = await fetch(`${gateway.url}${path}?case=${number}`, { signal })
+      const failure = await answer.text().then(
+        () => null,
+        (error: Error) => error,
+      )
+      if (expected === null) assert.ok(failure && failure.name !== 'TimeoutError', name)
+      else assert.deepEqual([answer.status, failure], [expected, null], name)
+      const { state, status, error_code } = await gateway.record(answer.headers.get('x-gateway-request-id'))
+      assert.deepEqual([state, status, error_code], ['failed', expected ?? 200, 'upstream_timeout'], name)
+    }),
+  )
 })
 
 test('the pages of a list, of which the client may see nothing, are one answer', async (t) => {
@@ -229,10 +239,12 @@ test('a connection that a provider accepts but never completes ends within resil
   t.after(() => server.close())
   const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
   const gateway = await startGateway(t, origin)
-  for (const method of ['GET', 'POST']) {
-    const answer = await gateway.get('/v1/files', { method, signal: AbortSignal.timeout(MAX_MS) })
-    assert.ok(answer.status === 502 || answer.status === 504, `${method} ${answer.status}`)
-    const record = await gateway.record(answer.headers.get('x-gateway-request-id'))
-    assert.equal(record.attempt_log[0].outcome, 'not_sent')
-  }
+  await Promise.all(
+    ['GET', 'POST'].map(async (method) => {
+      const answer = await gateway.get('/v1/files', { method, signal: AbortSignal.timeout(MAX_MS) })
+      assert.ok(answer.status === 502 || answer.status === 504, `${method} ${answer.status}`)
+      const record = await gateway.record(answer.headers.get('x-gateway-request-id'))
+      assert.equal(record.attempt_log[0].outcome, 'not_sent')
+    }),
+  )
 })

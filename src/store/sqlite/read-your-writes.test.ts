@@ -10,8 +10,8 @@ import { ask, testGateway } from '../../test/test-gateway.ts'
 import { IS_FULL } from '../../test/test-size.ts'
 import { databaseFile } from './open.ts'
 
-const CALLS = IS_FULL ? 500 : 100
-const LARGE_CALLS = IS_FULL ? 60 : 12
+const CALLS = IS_FULL ? 500 : 40
+const LARGE_CALLS = IS_FULL ? 60 : 8
 const LONG = 'long '.repeat(200_000)
 
 const ANSWERS: readonly {
@@ -102,7 +102,7 @@ test('under load, a read does not wait for calls that arrive after the read', as
   const loops = Array.from({ length: 16 }, async () => {
     for (; calling; calls++) assert.equal((await gateway.chat(ask('auto'))).status, 200)
   })
-  for (let read = 0; read < 50; read++) {
+  for (let read = 0; read < (IS_FULL ? 50 : 20); read++) {
     const before = calls
     assert.equal((await gateway.get('/api/usage/request-logs?limit=1')).status, 200)
     assert.ok(calls - before < 10 * 16, `${calls - before} calls ended before the read`)

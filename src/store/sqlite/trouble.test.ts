@@ -71,12 +71,19 @@ const READS = [
   '/api/sessions/s-1',
 ]
 
-/** A directory with a few hundred calls in its database. */
+let filled: Buffer | undefined
+/** A directory with a few hundred calls in its database, of which each test gets a copy. */
 async function used(t: TestContext): Promise<string> {
+  if (filled) {
+    const directory = temporaryDirectory(t)
+    writeFileSync(databaseFile(directory), filled, { mode: 0o600 })
+    return directory
+  }
   const gateway = await testGateway(t)
   for (let call = 0; call < 300; call++)
     await gateway.chat(ask('auto'), { 'x-session-id': `s-${call % 9}`, 'x-filler': 'x' })
   await gateway.gateway.close()
+  filled = readFileSync(databaseFile(gateway.data))
   return gateway.data
 }
 
