@@ -8,6 +8,7 @@ import { samples as gemini } from '../dialects/gemini/test-samples.ts'
 import { samples as messages } from '../dialects/messages/test-samples.ts'
 import { samples as responses } from '../dialects/responses/test-samples.ts'
 import type { TestGateway } from '../test/test-gateway.ts'
+import { sample } from '../test/test-size.ts'
 import { until } from '../test/test-until.ts'
 import { gatewayTo, replyWith, startProvider, type TestProvider } from './test-provider.ts'
 
@@ -381,13 +382,19 @@ test("another key's object and an unknown object do not exist for a client key, 
       const reached = arrived.slice(before).map(({ method, url }) => `${method} ${url}`)
       assert.deepEqual(reached, [], `${whose}, ${way}`)
     }
-  for (const [way, request] of Object.entries(waysOf(own)))
-    for (const who of ['alice', 'root'] as const) {
-      const { status, text } = await send(place, who, request)
-      assert.equal(status, 200, `${who}, ${way}: ${text}`)
-    }
-  for (const [way, request] of Object.entries(waysOf(NOBODYS)))
-    assert.equal((await send(place, 'root', request)).status, 200, way)
+  const allowed = (
+    [
+      ['alice', own],
+      ['root', own],
+      ['root', NOBODYS],
+    ] as const
+  ).flatMap(([who, objects]) =>
+    Object.entries(waysOf(objects)).map(([way, request]) => ({ who, way, request })),
+  )
+  for (const { who, way, request } of sample(t, allowed, 3)) {
+    const { status, text } = await send(place, who, request)
+    assert.equal(status, 200, `${who}, ${way}: ${text}`)
+  }
   assert.deepEqual((await place.as('bob', '/v1/files')).json.data, [])
 })
 
@@ -513,7 +520,7 @@ for (const [keys, who, config] of [
 ] as const)
   test(`a gateway with ${keys} relays unknown objects, and lists them`, async (t) => {
     const place = await start(t, config)
-    for (const [way, request] of Object.entries(waysOf(NOBODYS))) {
+    for (const [way, request] of sample(t, Object.entries(waysOf(NOBODYS)), 3)) {
       const { status, text } = await send(place, who, request)
       assert.equal(status, 200, `${way}: ${text}`)
     }

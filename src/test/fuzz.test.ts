@@ -17,8 +17,8 @@ import { ask, type TestGateway, testGateway } from './test-gateway.ts'
 import { IS_FULL } from './test-size.ts'
 import { pause, until } from './test-until.ts'
 
-/** Number of cases: a tenth in `npm test`, all in `.ci/run`. */
-const CASES = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 5_000 : 500))
+/** Number of cases: a twentieth in `npm test`, all in `.ci/run`. */
+const CASES = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 5_000 : 250))
 const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? clock.now() % 2 ** 31)
 
 /** Answers of the providers in turn. The `number` of the request selects one, so that a seed repeats it. */

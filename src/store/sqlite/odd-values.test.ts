@@ -11,7 +11,7 @@ import { emptyCall, idOf } from '../../core/call.ts'
 import { clock } from '../../shared/clock.ts'
 import { ask, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import { processorMs } from '../../test/test-processor-time.ts'
-import { sample } from '../../test/test-size.ts'
+import { IS_FULL, sample } from '../../test/test-size.ts'
 import { pause } from '../../test/test-until.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
@@ -252,7 +252,7 @@ test('all values that a provider sends are written, and the next write succeeds 
   })
   const ids: string[] = []
   const pending: Promise<void>[] = []
-  for (let n = 0; n < 400; n++) {
+  for (let n = 0; n < (IS_FULL ? 400 : 150); n++) {
     const at = clock.now()
     const call = { ...emptyCall(idOf(at)), requestedModel: 'auto', keyName: 'ann' }
     ids.push(call.id)
