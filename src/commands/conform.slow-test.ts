@@ -11,6 +11,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { runCli, startCli } from '../test/test-cli.ts'
+import { sample } from '../test/test-size.ts'
 import { until } from '../test/test-until.ts'
 
 const path = (from: string): string => fileURLToPath(new URL(from, import.meta.url))
@@ -128,7 +129,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     ],
     ['it never answers the first call', () => program(''), /the mock did not see the call.+no end within/s],
   ]
-  for (const [what, begin, says] of CASES)
+  for (const [what, begin, says] of sample(CASES, 3))
     test(what, async (t) => {
       const { code, out, err } = await waybill('conform', targetFile(await begin(t)))
       assert.match(err, says)
@@ -314,7 +315,7 @@ describe('a wrong call is exit code 2 and a sentence', { concurrency: 4 }, () =>
     ['a report that cannot be written', () => [targetFile(url), '--report', write('')], /--report/],
     ['a baseline that is not there', () => [targetFile(url), '--baseline', 'nowhere'], /nowhere/],
   ]
-  for (const [what, args, says] of CASES)
+  for (const [what, args, says] of sample(CASES, 4))
     test(what, async () => {
       const { code, out, err } = await waybill('conform', ...args())
       assert.match(err, says)

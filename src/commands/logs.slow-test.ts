@@ -100,7 +100,7 @@ test('`--follow` retries while the record cannot be read, and misses no call (LO
   const note = (worker: Worker) => void (worker.threadName === 'reader' && readers.push(worker))
   process.on('worker', note)
   t.after(() => process.off('worker', note))
-  const gateway = await testGateway(t)
+  const gateway = await testGateway(t, { options: { threads: true } })
   await gateway.chat(ask('alpha/before'))
   const { child, said, closed } = logs('--url', gateway.url, '--follow', '--json')
   t.after(() => child.kill('SIGKILL'))

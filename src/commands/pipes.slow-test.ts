@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
+import { sample } from '../test/test-size.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const env = { ...ENVIRONMENT, OPENAI_API_KEY: 'x', GROQ_API_KEY: 'x' }
@@ -42,7 +43,7 @@ const COMMANDS: readonly [readonly string[], number][] = [
   [['statusline', 'doctor', '--url', 'http://127.0.0.1:9'], 1],
 ]
 
-for (const [args, expected] of COMMANDS)
+for (const [args, expected] of sample(COMMANDS, 4))
   test(`\`${args.join(' ').replace(root, '')}\` ends quietly when its output has no reader`, async () => {
     const quiet = await unread(args, 'stdout')
     assert.deepEqual([quiet.code, quiet.signal], [expected, null], quiet.stderr)

@@ -24,6 +24,7 @@ import {
 } from '../../mocks/test-upstream.ts'
 import { runCli, startServer } from '../test/test-cli.ts'
 import { ask, temporaryDirectory } from '../test/test-gateway.ts'
+import { sample } from '../test/test-size.ts'
 import { until } from '../test/test-until.ts'
 
 /** Starts a gateway in a separate process. `args` are the command and its options. */
@@ -81,13 +82,15 @@ const streamedAnswer = stream(
   DONE,
 )
 
-for (const [name, path] of [
+const PLACES = [
   ['together', '/v1'],
   ['vllm', ''],
   ['house-models', '/team/openai/v1/'],
   ['openai', '/v1'],
   ['gemini', '/v1beta/openai'],
-] as const)
+] as const
+
+for (const [name, path] of sample(PLACES, 3))
   test(`recordings of ${name} at "${path}" are replayed, both whole and streamed`, async (t) => {
     const { config, out, provider } = await providerAt(t, name, path, answer('four words of it'))
     const recording = await started(t, 'record', '--provider', name, '-c', config, '--out', out)

@@ -11,6 +11,7 @@ import { answer, fail, streamed } from '../../mocks/test-upstream.ts'
 import { openLearnedRefusals } from '../models/learned.ts'
 import { dollars } from '../terminal/numbers.ts'
 import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { sample } from '../test/test-size.ts'
 import { openTab, pageFiles, withoutBrowser } from './test-browser.ts'
 
 const skip = withoutBrowser
@@ -122,7 +123,7 @@ test('a list of calls never appears empty before it has loaded', { skip }, async
 })
 
 // Checks that do not depend on the scheme run in only one of them.
-for (const colorScheme of ['light', 'dark'] as const)
+for (const colorScheme of sample(['light', 'dark'] as const, 2))
   test(`the accessibility checker axe finds no problem in any view, in a wide window or on a phone, ${colorScheme} (PAGE-09)`, {
     skip,
     timeout: 120_000,

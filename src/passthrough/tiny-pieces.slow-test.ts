@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { slowness, temporaryDirectory } from '../test/test-gateway.ts'
+import { sample } from '../test/test-size.ts'
 
 const MIB = 2 ** 20
 const HEAP = 192
@@ -178,7 +179,7 @@ const CASES: readonly (readonly [string, string, Answer, string, RequestInit, nu
   ],
 ]
 
-for (const [name, at, answer, path, init, mib, calls] of CASES)
+for (const [name, at, answer, path, init, mib, calls] of sample(CASES, 3))
   test(`${name} in chunks of one byte takes what it weighs`, async (t) => {
     const origin = await startProvider(t, { [at]: answer, '/v1/messages/batches': batch }, mib * MIB)
     const url = await startGateway(t, origin)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { sample } from '../test/test-size.ts'
 import { installLine, uninstall } from './install.ts'
 import { bundle, patiently, type Run, run } from './test-statusline.ts'
 
@@ -38,7 +39,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'a number that JavaScript cannot hold': '{ "n": 12345678901234567890, "u": "\\u00e9" }\n',
 }
 
-for (const [name, text] of Object.entries(SETTINGS))
+for (const [name, text] of sample(Object.entries(SETTINGS), 3))
   test(`settings with ${name} are restored byte for byte after install and uninstall (LINE-11)`, async (t) => {
     const { file, waybill } = home(t, text)
     assert.equal((await waybill('install', '--sh')).code, 0)
@@ -135,7 +136,7 @@ const QWEN: Readonly<Record<string, string>> = {
   'a filled `ui`': '{\n  "ui": {\n    "theme": "dark"\n  },\n  "statusLine": "not ours"\n}\n',
 }
 
-for (const [name, text] of Object.entries(QWEN))
+for (const [name, text] of sample(Object.entries(QWEN), 2))
   test(`Qwen Code’s settings contain the line below \`ui\`, and ${name} is restored byte for byte (LINE-11)`, async (t) => {
     const directory = temporaryDirectory(t)
     const file = join(directory, '.qwen', 'settings.json')

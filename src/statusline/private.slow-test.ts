@@ -9,6 +9,7 @@ import type { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { IS_FULL } from '../test/test-size.ts'
 import {
   assertSound,
   bare,
@@ -69,7 +70,7 @@ test('the cache file is private, and complete even if the process is killed at a
   const variants = await commands(t)
   for (const variant of VARIANTS) {
     const env = surroundings(t, { WAYBILL_URL: gateway.url })
-    for (let ms = 0; ms < 60; ms += 3) {
+    for (let ms = 0; ms < 60; ms += IS_FULL ? 3 : 15) {
       await recorded(gateway, 'auto', { 'x-session-id': 'main' }) // so that there is a new line to cache
       const drawn = drawOnce(variants[variant], env)
       await sleep(ms)

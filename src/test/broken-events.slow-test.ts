@@ -1,4 +1,4 @@
-// A million mutated events through each of the three readers in this process: of a client's WebSocket, of the
+// A million mutated events (a tenth in a quick run) through each of the three readers in this process: of a client's WebSocket, of the
 // gateway's own store, and of a provider (half of them over HTTP, half over a WebSocket). None throws, and none hangs.
 // WAYBILL_FUZZ sets the number of events, and WAYBILL_FUZZ_SEED repeats those of a seed. A failure names the seed of
 // its stream; with WAYBILL_FUZZ=1, only this stream is read again.
@@ -19,10 +19,11 @@ import { eventOf, eventReader, inLane, isEnd, typeOf } from '../websocket/frames
 import { Mutator } from './test-mutations.ts'
 import { processorMs } from './test-processor-time.ts'
 import { REPEATED, SCANNERS } from './test-scanners.ts'
+import { IS_FULL } from './test-size.ts'
 
-const EVENTS = Number(process.env.WAYBILL_FUZZ ?? 1_000_000)
+const EVENTS = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 1_000_000 : 100_000))
 const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)
-/** On a quiet machine, the tests take a minute and a half together. */
+/** On a quiet machine, the full tests take a minute and a half together. */
 const OPTIONS = { timeout: 300_000 }
 /** Maximum processor time of one stream, ms; a stream takes about 0.2 ms. */
 const MAX_STREAM_MS = 1_000

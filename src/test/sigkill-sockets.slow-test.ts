@@ -14,8 +14,9 @@ import { startMockServer } from '../../mocks/test-upstream.ts'
 import { keepsAnswers } from '../dialects/responses/test-continuations.ts'
 import { ENVIRONMENT } from './test-cli.ts'
 import { temporaryDirectory } from './test-gateway.ts'
+import { IS_FULL } from './test-size.ts'
 
-const KILLS = Number(process.env.WAYBILL_KILLS ?? 20)
+const KILLS = Number(process.env.WAYBILL_KILLS ?? (IS_FULL ? 20 : 4))
 const SOCKETS = 8
 
 /** Starts the gateway. Resolves when it listens. */

@@ -2,8 +2,9 @@
 // database. `WAYBILL_KILLS=40` runs 40 kills. `../fleet/sigkill.slow-test.ts` tests `shared`.
 import { test } from 'node:test'
 import { killUnderLoad } from './test-sigkill.ts'
+import { IS_FULL } from './test-size.ts'
 
-const KILLS = Number(process.env.WAYBILL_KILLS ?? 8)
+const KILLS = Number(process.env.WAYBILL_KILLS ?? (IS_FULL ? 8 : 2))
 
 for (const durability of ['process', 'full'] as const)
   test(

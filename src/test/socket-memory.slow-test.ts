@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { drained } from '../../mocks/test-upstream.ts'
 import { MIB } from './test-answers.ts'
+import { sample } from './test-size.ts'
 import { startSmallHeap } from './test-small-heap.ts'
 import { openSocket } from './test-socket.ts'
 import { until } from './test-until.ts'
@@ -80,7 +81,7 @@ async function startProvider(t: TestContext, part: object) {
 }
 
 for (const [what, part] of Object.entries(PARTS))
-  for (const from of ['HTTP', 'a WebSocket'])
+  for (const from of sample(['HTTP', 'a WebSocket'], 2))
     test(`a response with many ${what} from a provider over ${from} does not fill the memory`, async (t) => {
       const provider = await startProvider(t, part)
       const gateway = await startSmallHeap(

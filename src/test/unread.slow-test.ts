@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MIB } from './test-answers.ts'
-import { IS_FULL } from './test-size.ts'
+import { IS_FULL, sample } from './test-size.ts'
 import { ANSWER_MS, type LargeCall, requestOf, startSmallHeap } from './test-small-heap.ts'
 
 /** Heap limit of the gateway, MB. */
@@ -142,7 +142,7 @@ async function settled(t: TestContext, gateway: Gateway, name: string): Promise<
   }
 }
 
-for (const { name, send } of FLOODS)
+for (const { name, send } of sample(FLOODS, 2))
   test(`a gateway with a heap of ${HEAP} MB holds a bounded part of unread ${name} in memory (FAIL-06)`, async (t) => {
     const gateway = await startSmallHeap(t, HEAP)
     const sockets = send(gateway)

@@ -24,7 +24,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { ask, slowness, type TestGateway, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
-import { IS_FULL } from '../../test/test-size.ts'
+import { IS_FULL, sample } from '../../test/test-size.ts'
 import { until } from '../../test/test-until.ts'
 import { lockFile, StoreError } from './errors.ts'
 import { databaseFile } from './open.ts'
@@ -351,7 +351,7 @@ function assertRecorded(file: string, gateway: TestGateway): void {
   }
 }
 
-for (const { what, before, act, undo, says, loses } of DEEDS)
+for (const { what, before, act, undo, says, loses } of sample(DEEDS, 4))
   test(`${what}: nothing is spent unrecorded, and calls, reads and probes report the error (LOG-07, LIFE-04)`, async (t) => {
     const { gateway, data, aside, kept } = await watched(t)
     const clients = load(gateway, 6)
@@ -426,7 +426,7 @@ test('another gateway can start after a gateway with deleted files has ended (LI
 })
 
 test('every call is on record although log and shared memory were deleted and the gateway was killed (LIFE-01, LOG-07)', async (t) => {
-  for (const deletes of ['-wal -shm', '-wal', '-shm', '-wal -shm .lock']) {
+  for (const deletes of sample(['-wal -shm', '-wal', '-shm', '-wal -shm .lock'], 2)) {
     const data = join(temporaryDirectory(t), 'data')
     const script = join(temporaryDirectory(t), 'victim.mjs')
     writeFileSync(script, VICTIM(data))

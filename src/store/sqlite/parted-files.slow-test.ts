@@ -26,7 +26,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { type MockServer, startMockServer } from '../../../mocks/test-upstream.ts'
 import { ask, slowness, temporaryDirectory } from '../../test/test-gateway.ts'
-import { IS_FULL } from '../../test/test-size.ts'
+import { IS_FULL, sample } from '../../test/test-size.ts'
 import { until } from '../../test/test-until.ts'
 import { diagnoseData } from './diagnose.ts'
 import { databaseFile } from './open.ts'
@@ -472,7 +472,7 @@ async function carryOut(t: TestContext, { prepare, act, says, restart, undo }: D
 
 type Pause = 'at once' | 'later'
 
-for (const deed of DEEDS)
+for (const deed of sample(DEEDS, 4))
   for (const pause of IS_FULL && deed.restart ? (['at once', 'later'] as const) : (['later'] as const))
     test(`${deed.what}; SIGKILL ${pause}: every call is refused or on record (LOG-07, LIFE-04)`, async (t) => {
       if (deed.needs === 'elsewhere' && !hasElsewhere) return t.skip('there is no other file system here')

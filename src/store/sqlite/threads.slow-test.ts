@@ -39,7 +39,7 @@ async function mortal(t: TestContext, setup: Setup = {}) {
     ...SILENT,
     error: (fields: object, text: string) => said.push(`${text} ${JSON.stringify(fields)}`),
   }
-  const gateway = await testGateway(t, { ...setup, options: { log, ...setup.options } })
+  const gateway = await testGateway(t, { ...setup, options: { log, threads: true, ...setup.options } })
   return {
     ...gateway,
     said,
@@ -169,6 +169,7 @@ for (const durability of ['process', 'full'] as const)
     let open = 0
     const gateway = await testGateway(t, {
       config: `${AUTO}\ndurability: ${durability}`,
+      options: { threads: true },
       providers: {
         alpha(response, received) {
           askedBefore = asked
@@ -260,7 +261,7 @@ test('the reader thread starts with the first read, to save memory in an idle ga
   const note = (worker: Worker) => void started.push(worker.threadName)
   process.on('worker', note)
   t.after(() => process.off('worker', note))
-  const gateway = await testGateway(t)
+  const gateway = await testGateway(t, { options: { threads: true } })
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
   assert.equal((await gateway.get('/readyz')).json.reads, 'ready')
   assert.deepEqual(started, ['writer'])
