@@ -14,6 +14,7 @@ import { parseConfig } from '../config/load.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { runCli } from '../test/test-cli.ts'
 import { ask, temporaryDirectory } from '../test/test-gateway.ts'
+import { sample } from '../test/test-size.ts'
 
 async function doctor(config: string, env = {}) {
   const { code, stdout, stderr } = await runCli(['doctor', '-c', config], {
@@ -147,7 +148,7 @@ test('each problem is reported as BAD with advice, and the exit code is 1', asyn
     ['a file in the place of the directory', () => ({ WAYBILL_DATA: file }), /is not a directory/],
   ]
   const whole = readFileSync(db)
-  for (const [name, harm, expected] of rows) {
+  for (const [name, harm, expected] of sample(rows, 3)) {
     const env = harm() ?? {}
     const { code, said } = await doctor(file, env)
     assert.equal(code, 1, `${name}: ${said}`)

@@ -179,7 +179,7 @@ const CASES: readonly (readonly [string, string, Answer, string, RequestInit, nu
   ],
 ]
 
-for (const [name, at, answer, path, init, mib, calls] of sample(CASES, 3))
+for (const [name, at, answer, path, init, mib, calls] of sample(CASES, 4))
   test(`${name} in chunks of one byte takes what it weighs`, async (t) => {
     const origin = await startProvider(t, { [at]: answer, '/v1/messages/batches': batch }, mib * MIB)
     const url = await startGateway(t, origin)

@@ -142,7 +142,7 @@ async function settled(t: TestContext, gateway: Gateway, name: string): Promise<
   }
 }
 
-for (const { name, send } of sample(FLOODS, 2))
+for (const { name, send } of sample(FLOODS, 3))
   test(`a gateway with a heap of ${HEAP} MB holds a bounded part of unread ${name} in memory (FAIL-06)`, async (t) => {
     const gateway = await startSmallHeap(t, HEAP)
     const sockets = send(gateway)

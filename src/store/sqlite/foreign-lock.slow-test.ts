@@ -16,7 +16,7 @@ for (const [what, clients] of [
   ['one client', 1],
 ] as const)
   test(`while another program holds a lock, calls from ${what} are refused immediately, and /readyz reports it (LIFE-04)`, async (t) => {
-    const gateway = await testGateway(t)
+    const gateway = await testGateway(t, { options: { threads: true } })
     for (let call = 0; call < 20; call++) assert.equal((await gateway.chat(ask('auto'))).status, 200)
     // With a connection for each client: Node accepts one new connection in each turn of a busy event loop.
     const pool = new Pool(gateway.url, { connections: clients })
@@ -73,7 +73,7 @@ for (const [what, clients] of [
   })
 
 test('calls wait for a brief lock, and no call is refused (LIFE-04)', async (t) => {
-  const gateway = await testGateway(t)
+  const gateway = await testGateway(t, { options: { threads: true } })
   const rude = new Database(databaseFile(gateway.data))
   t.after(() => rude.close())
   rude.exec('BEGIN IMMEDIATE')
