@@ -102,7 +102,7 @@ for (const [dialect, requests] of Object.entries(REQUESTS))
     for (const request of requests('thoughtSignature'))
       base = Math.max(base, await reserved(without(request)))
     const named = NAMES.flatMap((name) => requests(name).map((request) => ({ name, request })))
-    for (const { name, request } of sample(t, named, 2)) {
+    for (const { name, request } of sample(named, 2)) {
       const usd = await reserved(request)
       assert.ok(usd > base + 0.15, `${name}: $${usd} for ${JSON.stringify(without(request))}`)
     }

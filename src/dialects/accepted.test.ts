@@ -103,7 +103,6 @@ for (const [provider, of] of [
     const alike = Map.groupBy(models, ({ facts }) => JSON.stringify(facts))
     const wished = [...alike.values()].flatMap((group) =>
       sample(
-        t,
         WISHES.flatMap((wish) => group.map(({ model }) => ({ model, wish }))),
         group.length,
       ),

@@ -92,7 +92,7 @@ test('without a valid key, every endpoint except the probes answers with 401, an
   const asked = requests.flatMap((request) =>
     NO_KEY.map(([what, headers]) => ({ ...request, what, headers })),
   )
-  for (const { url, open, method, what, headers } of sample(t, asked, 5)) {
+  for (const { url, open, method, what, headers } of sample(asked, 5)) {
     const body = method === 'POST' ? { body: JSON.stringify(ask('auto')) } : {}
     const { status, json } = await gateway.get(url, {
       method,

@@ -101,7 +101,7 @@ test('a socket that closes before, during or after a response causes an error or
   const provider = await startProvider(t)
   const { call, records } = await start(t, provider.base)
   let calls = 0
-  for (const code of [null, 1009, ...sample(t, OTHER_CODES, 2)]) {
+  for (const code of [null, 1009, ...sample(OTHER_CODES, 2)]) {
     const said = `closed with ${code ?? 1006}`
     provider.script = (ws) => close(ws, code)
     const before = await call()
@@ -142,7 +142,7 @@ test('a socket that closes before, during or after a response causes an error or
 test('a connection that closed while idle is not used again', async (t) => {
   const provider = await startProvider(t)
   const { call, records } = await start(t, provider.base)
-  const codes = [null, ...sample(t, OTHER_CODES, 2)]
+  const codes = [null, ...sample(OTHER_CODES, 2)]
   for (const code of codes) {
     provider.script = (ws) => {
       sendAll(ws, answer())
@@ -254,7 +254,7 @@ test('a message of a provider that cannot be read ends its own response, and not
       text(completed),
     ]),
   ]
-  for (const messages of sample(t, scripts, 2)) {
+  for (const messages of sample(scripts, 2)) {
     const script = (ws: WebSocket) => {
       for (const each of messages) ws.send(each)
       // For what is not an end. The connection may already serve the next call.

@@ -135,7 +135,7 @@ for (const [name, , samples] of ALL.filter(([name]) => name in DIALECTS))
           ),
       ),
     )
-    for (const { client, stream, how, spelled, status } of sample(t, asked, 3)) {
+    for (const { client, stream, how, spelled, status } of sample(asked, 3)) {
       const said = { 'content-type': 'application/json', 'x-request-id': encodeURIComponent(KEY) }
       gateway.upstream.alpha!.script = (response) => {
         if (status !== 200) {

@@ -115,7 +115,7 @@ keys: [ { name: k, role: admin, digest: "sha256:${digest}" } ]`,
     const id = `${names[n % names.length]}/${model}`
     return spellings(id).map((call) => ({ id, ...call }))
   })
-  for (const { id, path, query, body } of sample(t, asked, 3)) {
+  for (const { id, path, query, body } of sample(asked, 3)) {
     const { status, text } = await post(url, `${path}?${query}`, body, headers)
     const said = `${path} ${JSON.stringify(id)}: ${text}`
     assert.equal(status, 400, said)

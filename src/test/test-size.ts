@@ -3,9 +3,13 @@
 
 export const IS_FULL = process.env.WAYBILL_TESTS === 'full'
 
-/** `npm run test:slow` takes another number each time, and prints it. */
+/** `scripts/test.ts` takes another number each time, and prints it. */
 const SAMPLE = Number(process.env.WAYBILL_SAMPLE ?? 0)
 
-/** Returns all cases in a full run, and otherwise every `nth`; WAYBILL_SAMPLE decides which, so that each has its turn. */
-export const sample = <T>(cases: readonly T[], nth: number): readonly T[] =>
-  IS_FULL ? cases : cases.filter((_, at) => at % nth === SAMPLE % nth)
+/**
+ * Returns one of every `among` neighbours in a list, and all of them in a full run. WAYBILL_SAMPLE is the place among the
+ * first neighbours. It moves on from group to group, so that a list of combinations is crossed diagonally, and as many
+ * runs with consecutive numbers as there are neighbours see all.
+ */
+export const sample = <Row>(rows: readonly Row[], among: number): readonly Row[] =>
+  IS_FULL ? rows : rows.filter((_, at) => at % among === (SAMPLE + Math.floor(at / among)) % among)
