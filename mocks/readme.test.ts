@@ -21,10 +21,14 @@ test('the examples in the README work as described', (t) => {
     return file
   })
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined } // a run of its own, not a part of this one
-  const { stdout } = spawnSync(process.execPath, ['--test', '--test-reporter=tap', ...files], {
-    encoding: 'utf8',
-    env,
-  })
+  const { stdout } = spawnSync(
+    process.execPath,
+    ['--test', '--test-isolation=none', '--test-reporter=tap', ...files],
+    {
+      encoding: 'utf8',
+      env,
+    },
+  )
   assert.match(stdout, /^# pass 3$/m)
   assert.match(stdout, /^# fail 0$/m)
 })

@@ -225,7 +225,7 @@ test("a bad exchange is refused by name, and the file's other exchanges are read
 })
 
 test('a file that is too large, compressed or not, is refused within bounded memory, and the error names the file', () => {
-  const bomb = gzipSync(Buffer.alloc(200_000_000, 'x'))
+  const bomb = gzipSync(Buffer.alloc(40_000_000, 'x'))
   const double = gzipSync(bomb)
   for (const [name, bytes] of [
     ['gzip', bomb],

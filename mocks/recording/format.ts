@@ -136,11 +136,19 @@ export type RecordingHead = z.infer<typeof headSchema>
  */
 export type Recording = RecordingHead & { readonly name: string; readonly bytes: Uint8Array }
 
+let packaged: readonly Recording[] | undefined
+
 /**
- * Reads every recording below `dir`, sorted by name. Throws one Error that lists every problem on its own
- * line, with file and field.
+ * Reads every recording below `dir`, sorted by name; the package's own only once in a process. Throws one Error
+ * that lists every problem on its own line, with file and field.
  */
-export function readRecordings(dir: string = ownRecordings): Recording[] {
+export function readRecordings(dir: string = ownRecordings): readonly Recording[] {
+  if (dir !== ownRecordings) return readAll(dir)
+  packaged ??= Object.freeze(readAll(dir))
+  return packaged
+}
+
+function readAll(dir: string): Recording[] {
   const { recordings, problems } = scanRecordings(dir)
   if (problems.length > 0) throw new Error(`These recordings cannot be used:\n${problems.join('\n')}`)
   return recordings

@@ -2,6 +2,7 @@
 // behaviour matches its name.
 import assert from 'node:assert/strict'
 import test, { describe, type TestContext } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { createParser } from 'eventsource-parser'
 import { after, stray } from '../../src/shared/boundary.ts'
@@ -91,6 +92,9 @@ const contentOf = (events: readonly string[]): string =>
     .map((data) => JSON.parse(data).choices?.[0]?.delta.content ?? '')
     .join('')
 
+const hexOf = (chunk: Uint8Array): string => Buffer.from(chunk).toString('hex')
+
+// Compares without a message that shows the difference: for 32 KB, that message takes half a minute and 8 GB.
 // Runs several scenarios at a time, because those that pause or fall silent take most of the time.
 describe('each scenario is sent as the table says', { concurrency: 4 }, () => {
   for (const entry of Object.keys(scenarios))
@@ -108,12 +112,9 @@ describe('each scenario is sent as the table says', { concurrency: 4 }, () => {
         const chunked = framed({ ...played, from: name })['transfer-encoding'] === 'chunked'
         const expected = chunked ? bytes : [Buffer.concat(bytes)]
         if (played.status === null || !chunked)
-          assert.deepEqual(Buffer.concat(seen.chunks), Buffer.concat(bytes))
+          assert.ok(isDeepStrictEqual(Buffer.concat(seen.chunks), Buffer.concat(bytes)), 'other bytes')
         else if (name !== 'flood')
-          assert.deepEqual(
-            seen.chunks.map((chunk) => chunk.toString('hex')),
-            expected.map((chunk) => Buffer.from(chunk).toString('hex')),
-          )
+          assert.ok(isDeepStrictEqual(seen.chunks.map(hexOf), expected.map(hexOf)), 'other chunks')
         else assert.equal(seen.chunks.length, expected.length)
         assert.match(seen.first, played.status === null ? /^$/ : new RegExp(`^HTTP/1\\.1 ${played.status} `))
         const last = played.parts.at(-1)!

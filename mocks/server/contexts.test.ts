@@ -1,6 +1,7 @@
 // Tests that concurrent tests on one mock see and change only their own context, over real sockets.
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { IS_FULL } from '../../src/test/test-size.ts'
 import type { MockServerContext } from './create.ts'
 import { interceptProviders } from './intercept.ts'
 import { ask, chatBody, mockFor } from './test-mock.ts'
@@ -21,12 +22,14 @@ function send(mock: Awaited<ReturnType<typeof mockFor>>, own: MockServerContext,
 const contentOf = async (response: Response): Promise<string> =>
   ((await response.json()) as any).choices[0].message.content
 
-test('each of 200 concurrent tests has its own answers, order, gate and ledger', async (t) => {
+const TESTS = IS_FULL ? 200 : 50
+
+test('each of many concurrent tests has its own answers, order, gate and ledger', async (t) => {
   const mock = await mockFor(t)
   const ways: Way[] = ['base URL', 'header', 'key']
   await Promise.all(
-    Array.from({ length: 200 }, async (_, n) => {
-      const own = mock.context(`test ${n} / of 200`)
+    Array.from({ length: TESTS }, async (_, n) => {
+      const own = mock.context(`test ${n} / of all`)
       const way = ways[n % 3]!
       own.answer([
         { say: { text: `first of ${n}` } },

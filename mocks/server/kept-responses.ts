@@ -57,9 +57,10 @@ export class KeptResponses {
    * state.
    */
   #keep(answer: MockAnswer, request: Arrived, provider: MockProvider, socket: object | null): MockAnswer {
-    const response = responseIn(answer)
     const { json } = request
-    if (!response || !isObject(json)) return answer
+    if (request.path !== 'responses' || !isObject(json)) return answer
+    const response = responseIn(answer)
+    if (!response) return answer
     const inBackground = json.background === true
     const input = typeof json.input === 'string' ? [{ role: 'user', content: json.input }] : json.input
     this.#kept.set(response.id, {
