@@ -50,9 +50,18 @@ export function createModelJudge(recordings: readonly Recording[], table: () => 
   const recorded = recordings.flatMap(({ endpoint, request: { model } }) =>
     typeof model === 'string' ? [{ endpoint, model }] : [],
   )
-  const namedFor = ({ speech, name }: Endpoint, { models }: FactTable): Set<string> => {
-    const named = speech ? [...recorded, ...models] : recorded.filter(({ endpoint }) => endpoint === name)
-    return new Set(named.map(({ model }) => model))
+  const remembered = new WeakMap<FactTable, Map<Endpoint, Set<string>>>()
+  const namedFor = (endpoint: Endpoint, table: FactTable): Set<string> => {
+    const sets = remembered.get(table) ?? new Map<Endpoint, Set<string>>()
+    remembered.set(table, sets)
+    const known = sets.get(endpoint)
+    if (known) return known
+    const named = endpoint.speech
+      ? [...recorded, ...table.models]
+      : recorded.filter((each) => each.endpoint === endpoint.name)
+    const names = new Set(named.map(({ model }) => model))
+    sets.set(endpoint, names)
+    return names
   }
   return (provider, endpoint, { model, body, headers, names = [] }) => {
     if (!endpoint || model === null || scenarioIn(model) !== null) return null
