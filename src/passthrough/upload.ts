@@ -5,6 +5,7 @@ import { GatewayError } from '../core/errors.ts'
 import { countPiece } from '../http/collect-pieces.ts'
 import { areTiny } from '../http/pieces.ts'
 import { after, on } from '../shared/boundary.ts'
+import type { Timer } from '../shared/clock.ts'
 import { MAX_HEAD_BYTES } from './head.ts'
 
 /**
@@ -34,6 +35,7 @@ export class Upload {
   #ended = false
   #failure: GatewayError | null = null
   #wake: () => void = () => {}
+  #timer: Timer | null = null
   /** Bytes received from the client. */
   received = 0
 
@@ -95,6 +97,7 @@ export class Upload {
     if (this.#ended) return
     this.#discarded = 0
     this.#queue = []
+    this.#timer?.close() // nobody waits for more
     this.#request.resume()
   }
 
@@ -106,9 +109,9 @@ export class Upload {
     })
     this.#request.resume()
     const late = () => this.#fail(new GatewayError('request_timeout', SILENT))
-    const timer = after(this.#idle, late, late)
+    this.#timer = after(this.#idle, late, late)
     await woken
-    timer.close()
+    this.#timer.close()
     if (this.#failure) throw this.#failure
   }
 
