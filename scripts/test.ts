@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 /** Files of one process, which are neighbours. More would save little, and the last process would run alone. */
 const FILES_PER_PROCESS = 24
 /** Tests of one process run one after the other, and some wait. */
-const PROCESSES = 3
+const PROCESSES = 4
 /** Slow tests wait more. */
 const SLOW_PROCESSES = 6
 /** Slow tests that measure memory, processor time or fairness run after the others, one on each of two processors. */
