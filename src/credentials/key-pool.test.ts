@@ -9,6 +9,7 @@ import { parseConfig } from '../config/load.ts'
 import { SYSTEM_CLOCK, useClock } from '../shared/clock.ts'
 import { dated } from '../shared/test-clock.ts'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { PoolKey } from './pool-key.ts'
 import { limitedProvider } from './test-limited-provider.ts'
 
 const ENV = { A: 'sk-pool-key-of-a', B: 'sk-pool-key-of-b', C: 'sk-pool-key-of-c' }
@@ -31,6 +32,13 @@ ${more}`,
   const keysSeen = () => pool.ledger.map(({ headers }) => headers.authorization!.at(-1)!)
   return { ...gateway, pool, call, attempts, keysSeen }
 }
+
+test('a short rest of a key does not end a longer one', () => {
+  const key = new PoolKey('a')
+  key.rest('spent', null, 0)
+  key.rest('limit', null, 1)
+  assert.equal(key.readyAt(2), 600_000)
+})
 
 test('a session stays with its key, sessions are spread over the keys, and the record names the key (KEEP-08)', async (t) => {
   const { call, attempts, keysSeen } = await start(t, answer())

@@ -75,6 +75,26 @@ test('1,000 concurrent calls exceed a budget for ten calls by at most one call',
   near((await settled(gateway)).spent_usd, went * 0.1)
 })
 
+test('Health warns when a key has spent more than four fifths of its budget', async (t) => {
+  const gateway = await start(
+    t,
+    `${key('ann', 'budget: { usd: 1 }')}, ${key('op', '', 'admin').replace(', }', ' }')}`,
+    {
+      providers: { alpha: cheap, beta: cheap },
+    },
+  )
+  const warnings = async () => {
+    const { findings } = (await gateway.get('/api/health', { headers: as('op') })).json
+    return findings.map(({ text }: { text: string }) => text).filter((text: string) => /has spent/.test(text))
+  }
+  for (let n = 0; n < 7; n++) await gateway.chat(ask('auto', { max_tokens: 7 }), as('ann'))
+  await settled(gateway)
+  assert.deepEqual(await warnings(), [])
+  for (let n = 0; n < 2; n++) await gateway.chat(ask('auto', { max_tokens: 7 }), as('ann'))
+  await settled(gateway)
+  assert.match((await warnings()).join(), /"ann" has spent \$0\.90 of its \$1\.00/)
+})
+
 test('the possible cost of an open call is reserved, and released when it ends', async (t) => {
   const slow = stream(chunk({ content: 'a' }), 300, chunk({}, { finish_reason: 'stop' }), 'data: [DONE]\n\n')
   const gateway = await start(t, key('ann', 'budget: { usd: 1000 }'), {

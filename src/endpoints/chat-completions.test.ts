@@ -374,6 +374,21 @@ test('a refused connection is retried and recorded as not sent; no key is charge
   assert.equal(headers.get('x-gateway-attempts'), '1')
 })
 
+test('each target has retries of its own', async (t) => {
+  const gateway = await testGateway(t, {
+    providers: { alpha: answer(), beta: answer() },
+    config: TWO_TARGETS,
+  })
+  for (const { close } of Object.values(gateway.upstream)) await close()
+  const { status, headers } = await gateway.chat(ask('auto'))
+  assert.equal(status, 502)
+  const { attempt_log } = await gateway.record(headers.get('x-gateway-request-id'))
+  assert.deepEqual(
+    attempt_log.map(({ provider }: { provider: string }) => provider),
+    ['alpha', 'alpha', 'beta', 'beta'],
+  )
+})
+
 test('a failed target is skipped while it cools down, and Retry-After sets the duration (ROUTE-09)', async (t) => {
   let time = clock.now()
   const gateway = await testGateway(t, {

@@ -112,6 +112,14 @@ for (const [name, traits, cause, first] of BY_RULE)
     assert.equal(pick(router, input(traits)), first)
   })
 
+test('rules: a call without a purpose is a main call', () => {
+  const router = routerOf('priority', {
+    route: { rules: [{ when: { purpose: 'main' }, use: { target: 'p/b' } }] },
+  })
+  assert.equal(pick(router, input({})), 'p/b')
+  assert.equal(pick(router, input({ purpose: 'background' })), 'p/a')
+})
+
 test('rules: a target excluded by a rule is skipped and never used as a fallback; each selection of targets has its own turns and sessions', () => {
   const router = routerOf('round-robin', { route: { rules: RULES, sticky: 'session' } })
   const cheap = input({ effort: 'low' }, 's')
