@@ -19,6 +19,7 @@ async function broken(
   failure: string,
   fleet = '',
   env = {},
+  logged = /(?:)/,
 ) {
   const provider = await startMockServer()
   t.after(() => provider.close())
@@ -56,6 +57,7 @@ routes: { auto: { targets: [ { model: alpha/m } ] } }`,
   await until('calls are answered', async () => (await ask()) === 200)
   await until('the record is read', async () => (await read()) === 200)
   await Promise.all(Array.from({ length: 20 }, async () => assert.equal(await ask(), 200)))
+  await until('the fault is logged', () => logged.test(said.stdout))
   assert.equal(child.exitCode, null, said.stdout)
   child.kill('SIGTERM')
   await until('the gateway stops', () => child.exitCode !== null)
@@ -67,7 +69,6 @@ routes: { auto: { targets: [ { model: alpha/m } ] } }`,
   db.close()
   assert.equal(open, 0)
   assert.equal(attempts, provider.ledger.length)
-  return said.stdout
 }
 
 for (const thread of ['writer', 'reader'])
@@ -88,12 +89,12 @@ for (const [event, failures] of Object.entries(EVENTS))
       t.after(() => postgres.end())
       await postgres.start()
       const url = await postgres.database('fleet')
-      const said = await broken(
+      await broken(
         t,
         ['fleet', event, 3],
         failure,
         'fleet: { url: $FLEET_URL, instance: one }',
         { FLEET_URL: url },
+        event === 'message' ? undefined : /the fleet thread ended/,
       )
-      if (event !== 'message') assert.match(said, /the fleet thread ended/)
     })

@@ -124,6 +124,7 @@ keys:
     },
     config,
     options: {
+      threads: true, // as in use
       onDoubt: () => {
         world.isInDoubt = true
       },
