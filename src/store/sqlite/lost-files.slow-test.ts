@@ -324,7 +324,7 @@ async function watched(t: TestContext) {
   const parent = temporaryDirectory(t)
   const data = join(parent, 'data')
   mkdirSync(data)
-  const gateway = await testGateway(t, { data })
+  const gateway = await testGateway(t, { data, options: { threads: true } })
   linkSync(databaseFile(data), join(parent, 'kept.db'))
   return { gateway, data, aside: join(parent, 'aside'), kept: join(parent, 'kept.db') }
 }
