@@ -59,7 +59,7 @@ export async function runCommand(
     over = true
     forget()
     await closedWithin(OUTPUT_TIMEOUT_MS)
-    // What they wrote is in the pipes. Each turn of the event loop reads a part of it, however late the turn comes.
+    // The pipes still contain the last output. Each turn of the event loop reads a part of it, even on a busy machine.
     for (let before = -1; before < received; ) {
       before = received
       await new Promise((resolve) => setImmediate(resolve))

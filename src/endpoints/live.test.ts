@@ -46,7 +46,7 @@ test('a slow reader is notified of lost changes and of how to continue (PAGE-05)
   tell!({ json: '{"id":"last"}' })
   await manual.advance(250)
   socket.on('data', (part: string) => (text += part)).resume()
-  await until('it is told', () => text.includes('event: lost\ndata: {}\n\n'))
+  await until('the loss is reported', () => text.includes('event: lost\ndata: {}\n\n'))
   assert.doesNotMatch(text, /"last"/)
   text = ''
   tell!({ json: '{"id":"next"}' })

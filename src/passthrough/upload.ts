@@ -97,7 +97,7 @@ export class Upload {
     if (this.#ended) return
     this.#discarded = 0
     this.#queue = []
-    this.#timer?.close() // nobody waits for more
+    this.#timer?.close() // no more data is expected
     this.#request.resume()
   }
 

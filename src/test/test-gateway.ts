@@ -73,7 +73,7 @@ const gateways = new WeakMap<Owner, Set<Gateway>>()
 type Owner = Pick<TestContext, 'after' | 'diagnostic'>
 
 async function closeGateways(t: Owner): Promise<void> {
-  const leaveClock = useClock(SYSTEM_CLOCK) // nobody advances another one now
+  const leaveClock = useClock(SYSTEM_CLOCK) // closing waits for timers, which a manual clock would not run
   await Promise.all([...(gateways.get(t) ?? [])].map((gateway) => gateway.close(100)))
   leaveClock()
 }

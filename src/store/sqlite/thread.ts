@@ -35,7 +35,7 @@ function errorIn({ failure: { message, code, unanswered } }: Failed): ThreadErro
   return unanswered ? new UnansweredError(message, code) : new ThreadError(message, code)
 }
 
-/** What carries out the requests of a thread. */
+/** Handler of a thread's requests. */
 export interface Requests {
   /** Returns the answer, or throws. */
   answer(message: never): unknown
