@@ -38,11 +38,13 @@ for (let at = 0; at < files.length; at += count) groups.push(files.slice(at, at 
 const began = performance.now()
 const counts = { pass: 0, fail: 0, skipped: 0 }
 const failed = new Set<string>()
+/** The last part of the output of each process with a failure. It is printed again at the end. */
+const failures: string[] = []
 const [alone, together] = [true, false].map((is) => groups.filter(([file]) => MEASURING.test(file!) === is))
 await runAll(together!, values.slow ? SLOW_PROCESSES : PROCESSES)
 await runAll(alone!, MEASURING_PROCESSES)
 process.stdout.write(
-  `WAYBILL_SAMPLE=${WAYBILL_SAMPLE}, ${groups.length} processes, ${((performance.now() - began) / 1_000).toFixed(0)} s\n` +
+  `${failures.join('')}WAYBILL_SAMPLE=${WAYBILL_SAMPLE}, ${groups.length} processes, ${((performance.now() - began) / 1_000).toFixed(0)} s\n` +
     [...failed].map((file) => `repeat: ${again} ${file}\n`).join('') +
     `${counts.pass} passed, ${counts.fail} failed, ${counts.skipped} skipped\n`,
 )
@@ -76,6 +78,7 @@ function run(group: readonly string[]): Promise<void> {
         counts[name] += Number(new RegExp(`^ℹ ${name} (\\d+)$`, 'm').exec(output)?.[1] ?? 0)
       const places = [...output.matchAll(/^test at (.*?):\d+:\d+$/gm)]
       for (const [, file] of places) failed.add(file!)
+      if (code !== 0) failures.push(output.slice(output.lastIndexOf('\n✖ failing tests:')))
       if (code !== 0 && places.length === 0) {
         process.stdout.write(`a process ended with ${signal ?? `exit code ${code}`}\n`)
         failed.add(`--test-isolation=none ${group.join(' ')}`)

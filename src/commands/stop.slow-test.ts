@@ -13,11 +13,8 @@ import { temporaryDirectory } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/**
- * Maximum time until the gateway ends, ms. A machine that takes longer to start a gateway may also take longer to end
- * it.
- */
-const STOP_MS = 1_000
+/** Maximum time until the gateway ends, ms: less than the grace time for open calls, of which there are none. */
+const STOP_MS = 4_000
 
 /** Resolves with the address once the gateway listens. */
 async function listening(child: ChildProcess): Promise<string> {
@@ -55,7 +52,7 @@ for (const [what, args, status] of [
   ['whose provider is not there', ['-c', 'w.yaml'], 502],
 ] as const)
   for (const calls of [0, 1])
-    test(`a gateway ${what} ends within a second of SIGTERM, after ${calls} calls (LIFE-02)`, async (t) => {
+    test(`a gateway ${what} ends after SIGTERM without waiting for the grace time, after ${calls} calls (LIFE-02)`, async (t) => {
       const env = surroundings(t)
       const begin = performance.now()
       const child = spawn(process.execPath, [CLI, 'serve', ...args], { env, cwd: env.WAYBILL_DATA! })
@@ -67,7 +64,7 @@ for (const [what, args, status] of [
       child.kill('SIGTERM')
       assert.deepEqual(await once(child, 'exit'), [0, null])
       const took = performance.now() - told
-      assert.ok(took < Math.max(STOP_MS, started), `${took} ms, and ${started} to start`)
+      assert.ok(took < Math.max(STOP_MS, 3 * started), `${took} ms, and ${started} to start`)
     })
 
 test("SIGTERM to `npm start` ends the gateway's process", {
