@@ -16,12 +16,7 @@ export const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>
   },
   bench: {
     calls: 'bench/calls.ts',
-    translated: 'bench/translated.ts',
     reads: 'bench/reads.ts',
-    fleet: 'bench/fleet.ts',
-    affinity: 'bench/affinity.ts',
-    'shared-log': 'bench/shared-log.ts',
-    mock: 'bench/mock.ts',
     'status-line': 'bench/status-line.ts',
     soak: 'bench/soak/run.ts',
   },
