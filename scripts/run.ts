@@ -31,7 +31,6 @@ export const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>
     'python-clients': 'agents/python-clients.ts',
     'own-login': 'agents/own-login.ts',
     known: 'agents/known.ts',
-    transports: 'agents/transports.ts',
   },
   release: {
     files: 'release/files.ts',
