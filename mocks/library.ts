@@ -13,8 +13,3 @@ export {
 export { type Interception, type InterceptOptions, interceptProviders } from './server/intercept.ts'
 export type { ScriptedAnswer, ScriptStep as Step } from './server/script.ts'
 export type { LedgerSum } from './server/sum.ts'
-
-/** Throws an error with the new name: earlier versions exported this one. */
-export function createWitness(): never {
-  throw new Error('createWitness is now called createMockProviders')
-}

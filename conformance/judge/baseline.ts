@@ -6,7 +6,6 @@ import { readBounded } from '../../src/shared/bounded-file.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
 import { withoutDialect } from '../requirements/applicability.ts'
 import { readRequirements } from '../requirements/requirements.ts'
-import { currentId } from './earlier-names.ts'
 import { byFinding } from './group-findings.ts'
 import type { Results, Verdict } from './judge.ts'
 
@@ -46,11 +45,10 @@ export function readBaseline(file: string): Baseline {
       parsed.error.issues.map(({ path, message }) => `${file}: ${path.join('.')}: ${message}`).join('\n'),
     )
   const known = new Set(readRequirements().requirements.map(({ id }) => id))
-  const entries = parsed.data.map((entry) => ({ ...entry, id: currentId(entry.id) }))
-  const unknown = entries.filter(({ id }) => !known.has(withoutDialect(requirementOf(id))))
+  const unknown = parsed.data.filter(({ id }) => !known.has(withoutDialect(requirementOf(id))))
   if (unknown.length > 0)
     throw new BaselineError(`${file}: no such requirement: ${unknown.map(({ id }) => id).join(', ')}`)
-  return entries
+  return parsed.data
 }
 
 export interface Compared {

@@ -6,9 +6,8 @@ import { readInside } from '../../src/shared/bounded-file.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
 import { type Evidence, evidenceSchema } from '../evidence/evidence.ts'
 import { readRequirements } from '../requirements/requirements.ts'
-import { parseStored } from './earlier-names.ts'
 import { judge, type Results, type RunFile, runSchema } from './judge.ts'
-import { isSubmission, readPacked } from './submission.ts'
+import { isSubmission, parseStored, readPacked } from './submission.ts'
 
 /** Error about a directory without a readable run; one sentence. */
 export class EvidenceError extends Error {

@@ -11,7 +11,6 @@ import { escaped } from '../../src/terminal/clean.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
 import { type Evidence, evidenceSchema } from '../evidence/evidence.ts'
 import { jsonFile } from '../report/text.ts'
-import { parseStored } from './earlier-names.ts'
 import type { Results, RunFile, Verdict } from './judge.ts'
 
 export const SUBMISSION = 'submission.yaml'
@@ -91,6 +90,15 @@ export function readPacked(directory: string): Evidence[] {
     at = next + 1
   }
   return evidence
+}
+
+/** Parses a stored file of a run. Throws an error that quotes nothing of the file. */
+export function parseStored(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error('is not JSON') // the parser's message quotes the text
+  }
 }
 
 function readLine(line: string, place: string): Evidence {

@@ -8,7 +8,6 @@ import { escaped } from '../../src/terminal/clean.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
 import { nearest } from '../../src/yaml/nearest.ts'
 import { type Problem, quoted } from '../../src/yaml/problem.ts'
-import { type Renames, renamedProblems, withNewNames } from '../../src/yaml/renamed.ts'
 import { mistakes } from '../../src/yaml/wording.ts'
 import { readYaml, type Text } from '../../src/yaml/yaml.ts'
 import type { DialectName } from '../dialects/dialect.ts'
@@ -23,27 +22,6 @@ export const targetSchemaFile = packageFile('docs/target.schema.json')
 /** Error about a target file that cannot be used; `problems` are complete lines. */
 export class TargetError extends Error {
   override readonly name = 'TargetError'
-}
-
-/** Fields of earlier versions. */
-export const RENAMED_FIELDS: Renames = {
-  tells: 'observability',
-  has: 'capabilities',
-  surfaces: 'dialects',
-  witness_port: 'mock_port',
-  witness_host: 'mock_host',
-  witness_name: 'mock_name',
-  witness_tls: 'mock_tls',
-}
-/** Prefix of placeholders in earlier versions, and the current prefix. */
-const OLD_PLACEHOLDER = '{{witness.'
-const PLACEHOLDER = '{{mock.'
-
-/** Returns a target file's text with the current names, and the number of replaced old names. */
-export function withCurrentNames(text: string): { text: string; count: number } {
-  const renamed = withNewNames(text, RENAMED_FIELDS)
-  const [first, ...others] = renamed.text.split(OLD_PLACEHOLDER)
-  return { text: [first, ...others].join(PLACEHOLDER), count: renamed.count + others.length }
 }
 
 /** One file, before it is merged with the file that it extends. */
@@ -62,8 +40,6 @@ export function readTarget(file: string): Target {
   const { extends: _, ...given } = { ...base?.own, ...own.own }
   const broken = sources.flatMap((source) => source.problems.map((problem) => lineOf(source, problem)))
   if (broken.length > 0) throw new TargetError(broken.join('\n'))
-  const old = sources.flatMap((source) => oldNames(source).map((problem) => lineOf(source, problem)))
-  if (old.length > 0) throw new TargetError(old.join('\n'))
   const empty =
     own.raw === null ? [{ path: [], message: 'is empty; docs/target-files.md describes the fields' }] : []
   const problems: Problem[] = empty.length > 0 ? empty : problemsIn(given)
@@ -87,16 +63,6 @@ function problemsIn(given: Readonly<Record<string, unknown>>): Problem[] {
   }
   const found = mistakes(given, { schema: targetSchema, json })
   return found.length > 0 ? found : unknownProviders(targetSchema.parse(given))
-}
-
-/** Reports the names of earlier versions. */
-function oldNames({ file, text, contents }: Source): Problem[] {
-  const remedy = `waybill target check --fix ${file}`
-  const problems = renamedProblems(contents, RENAMED_FIELDS, remedy)
-  const offset = text.indexOf(OLD_PLACEHOLDER)
-  if (offset === -1) return problems
-  const message = `placeholders begin with ${PLACEHOLDER} now; \`${remedy}\` renames them`
-  return [...problems, { path: [], message, offset }]
 }
 
 /** Reports providers that the mock lacks, and models of providers that the file does not name. */

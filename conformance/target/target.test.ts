@@ -38,14 +38,6 @@ describe('a mistake in a target file is reported with its line and a remedy', ()
   const CASES: readonly [what: string, text: string, says: readonly (string | RegExp)[]][] = [
     ['nothing is wrong', NAME + START + REST, []],
     [
-      'an old name',
-      `${NAME}${START}tells: {}\nhas: {}\n`,
-      [
-        /^3:1 tells: is now called observability; `waybill target check --fix/,
-        /^4:1 has: is now called capabilities/,
-      ],
-    ],
-    [
       'a mistyped field, and a second one further down',
       `${NAME}${START}${REST}capabilites: {}\nobservability: { header: {} }\n`,
       [

@@ -1,21 +1,16 @@
 // `waybill config check`: reports every problem with its line, or a summary of the configuration. Warns about
 // settings that are allowed but may surprise.
-import { type Config, loadConfig, RENAMED_SETTINGS } from '../config/load.ts'
+import { type Config, loadConfig } from '../config/load.ts'
 import { createPricer, pricingOf } from '../pricing/pricing.ts'
-import { withNewNames } from '../yaml/renamed.ts'
-import { fixNames } from './fix-names.ts'
 import { complain, print } from './output.ts'
 
 export interface ConfigCheckOptions {
   readonly config: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** First replaces the names of earlier versions in the file. */
-  readonly fix?: boolean
 }
 
 /** Throws ConfigError. */
-export function configCheck({ config: file, env, fix = false }: ConfigCheckOptions): void {
-  if (fix) fixNames(file, (text) => withNewNames(text, RENAMED_SETTINGS))
+export function configCheck({ config: file, env }: ConfigCheckOptions): void {
   const { config } = loadConfig(file, { env })
   const count = (things: object, one: string) =>
     `${Object.keys(things).length} ${one}${Object.keys(things).length === 1 ? '' : 's'}`

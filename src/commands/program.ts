@@ -52,28 +52,6 @@ const COMMANDS: readonly CommandEntry[] = [
   addJudge,
 ]
 
-/** Commands and options of earlier versions, with their current names. */
-export const RENAMED_WORDS: Readonly<Record<string, string>> = {
-  witness: 'mock',
-  '--witness-port': '--mock-port',
-  '--witness-host': '--mock-host',
-  '--witness-name': '--mock-name',
-  '--witness-tls': '--mock-tls',
-}
-
-/**
- * Throws UsageError for the names of earlier versions. Words after `run`, `record` and `replay` are not
- * checked, because they may belong to an agent.
- */
-export function refuseOldNames([command = '', ...others]: readonly string[]): void {
-  const words = /^(?:run|record|replay)$/.test(command) ? [] : others.filter((word) => word.startsWith('--'))
-  for (const word of [command, ...words]) {
-    const [name = ''] = word.split('=')
-    if (Object.hasOwn(RENAMED_WORDS, name))
-      throw new UsageError(`${name} is now called ${RENAMED_WORDS[name]}`)
-  }
-}
-
 /** Builds all commands without running any. `finish` receives an exit code that is neither 0 nor an error. */
 export function commandLine(env: Env, finish: (exitCode: number) => void = () => {}): Command {
   const program = new Command('waybill')
@@ -106,7 +84,6 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     const finish = (code: number) => {
       exitCode = code
     }
-    refuseOldNames(args)
     await commandLine(env, finish).parseAsync(args, { from: 'user' })
     return exitCode
   } catch (error) {

@@ -3,10 +3,9 @@
 
 import type { Profile } from '../../conformance/requirements/profiles.ts'
 import { applying, lookAt, type Preflight } from '../../conformance/runner/preflight.ts'
-import { readTarget, withCurrentNames } from '../../conformance/target/read.ts'
+import { readTarget } from '../../conformance/target/read.ts'
 import type { Target } from '../../conformance/target/schema.ts'
 import { endOnSignal, explainSetup, profileOf, reportError } from './conform.ts'
-import { fixNames } from './fix-names.ts'
 import { type MockAddress, withMock } from './mock-options.ts'
 import { print } from './output.ts'
 
@@ -14,13 +13,9 @@ import { print } from './output.ts'
  * Returns the exit code. 0: the gateway matches the file; 1: it differs; 2: the file is wrong; 3: no call was
  * made.
  */
-export async function check(
-  file: string,
-  options: { profile: string; fix?: boolean } & MockAddress,
-): Promise<number> {
+export async function check(file: string, options: { profile: string } & MockAddress): Promise<number> {
   try {
     const profile = profileOf(options.profile)
-    if (options.fix) fixNames(file, withCurrentNames)
     const target = withMock(readTarget(file), options)
     print(`${file}: no mistakes found. Starting ${target.name} …`)
     endOnSignal()

@@ -10,7 +10,6 @@ import { escaped } from '../terminal/clean.ts'
 import { fileReason } from '../terminal/file-error.ts'
 import type { JsonSchema } from '../yaml/json-schema.ts'
 import type { Problem } from '../yaml/problem.ts'
-import { type Renames, renamedProblems } from '../yaml/renamed.ts'
 import { mistakes } from '../yaml/wording.ts'
 import { readYaml } from '../yaml/yaml.ts'
 import { inconsistencies, missingSecrets } from './consistency.ts'
@@ -49,9 +48,6 @@ export interface Loaded {
   /** Key that encrypts stored responses, a secret; absent if none are stored. */
   readonly responsesKey?: string | undefined
 }
-
-/** Settings that had other names in earlier versions. */
-export const RENAMED_SETTINGS: Renames = { 'providers.*.api': 'dialect' }
 
 /** Thrown for a configuration that cannot be used. `problems` are complete lines for a person. */
 export class ConfigError extends Error {
@@ -178,10 +174,6 @@ function withPrices({ models }: Config, file: string): Config['models'] {
 /** Checks and freezes the configuration in `text`. `file` only appears in errors. */
 export function parseConfig(text: string, file: string, { env, replay = false }: LoadOptions): Loaded {
   const yaml = readYaml(text, file)
-  const renamed = yaml.broken
-    ? []
-    : renamedProblems(yaml.contents, RENAMED_SETTINGS, `waybill config check --fix --config ${file}`)
-  if (renamed.length > 0) throw new ConfigError(linesOf(renamed, yaml, new Map()))
   const { raw, variables, problems: ofVariables } = override(yaml.raw ?? {}, env)
   const problems: Problem[] = [...yaml.problems]
   if (yaml.raw === null) problems.push({ path: [], message: 'is empty; name a provider and a route' })

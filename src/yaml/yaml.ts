@@ -26,8 +26,6 @@ const MAX_MARKS = 125_000
 export interface Text {
   /** Parsed value; null for an empty file. */
   readonly raw: unknown
-  /** Parsed document, whose elements have their places in the text. */
-  readonly contents: unknown
   /** Problems in the text. `raw` is empty if `broken` is true. */
   readonly problems: readonly Problem[]
   readonly broken: boolean
@@ -66,7 +64,6 @@ export function readYaml(text: string, file: string): Text {
   }
   const result = (raw: unknown, problems: Problem[]): Text => ({
     raw,
-    contents: document.contents,
     problems,
     broken: raw === undefined,
     offsetOf,

@@ -66,7 +66,6 @@ export const addTarget: CommandEntry = (program, { finish }) => {
       'check a target file; if it is valid, start the gateway, make one call, and print the results and the requirements that apply',
     )
     .option('--profile <name>', 'core, observable or waybill', 'observable')
-    .option('--fix', 'first replace the names of earlier versions in the file')
     .option('--mock-host <address>', 'address of this machine that the mock listens on (127.0.0.1)')
     .option('--mock-name <name>', 'name by which the gateway reaches the mock')
     .option('--mock-tls', 'the mock speaks TLS; {{mock.ca}} is the certificate to trust')

@@ -77,7 +77,6 @@ export const addConfig: CommandEntry = (program, { env, config }) => {
     .command('check')
     .description('check the configuration and name every problem with its line')
     .option(...config)
-    .option('--fix', 'first replace the names of earlier versions in the file')
     .addHelpText('after', example('waybill config check --config waybill.yaml'))
     .action(async (options) => (await import('../config-check.ts')).configCheck({ ...options, env }))
 }
