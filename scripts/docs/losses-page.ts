@@ -1,7 +1,7 @@
 // Writes docs/losses.md: the meaning of each loss, and the translations in which tests show the loss.
 
 import { LOSSES, type Loss, MOVE_LOSSES } from '../../src/core/losses.ts'
-import { LOSS_CASES } from '../../src/dialects/loss-cases.ts'
+import { LOSS_CASES } from '../../src/dialects/test-loss-cases.ts'
 
 export function lossesPage(): string {
   const rows = (Object.keys(LOSSES) as Loss[]).map((word) => {
@@ -12,7 +12,7 @@ export function lossesPage(): string {
   })
   return `# What a translation loses
 
-<!-- Made by \`npm run docs\` from src/core/losses.ts and src/dialects/loss-cases.ts; the tests check each case against the translation. -->
+<!-- Made by \`npm run docs\` from src/core/losses.ts and src/dialects/test-loss-cases.ts; the tests check each case against the translation. -->
 
 If a provider speaks the client's dialect, the bytes are relayed and nothing is lost. If it does not, the call is translated,
 and these words name what the other dialect cannot express: in the header \`X-Gateway-Lossy\` of the answer (for a stream,

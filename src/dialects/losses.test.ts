@@ -1,11 +1,11 @@
-// Checks every case of `loss-cases.ts` against the translation. Each loss has a case, and each pair of
+// Checks every case of `test-loss-cases.ts` against the translation. Each loss has a case, and each pair of
 // dialects has a plain call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LOSSES } from '../core/losses.ts'
-import type { LossCase } from './loss-case.ts'
-import { LOSS_CASES, PLAIN_REQUESTS } from './loss-cases.ts'
 import { DIALECTS } from './registry.ts'
+import { LOSS_CASES, PLAIN_REQUESTS } from './test-loss-cases.ts'
+import type { LossCase } from './test-sample-type.ts'
 import { isTranslatable, translating } from './translate.ts'
 
 const dialects: Record<string, unknown> = DIALECTS

@@ -8,8 +8,8 @@ import { parseExact } from '../shared/exact-json.ts'
 import type { AnswerBlocks, Block, BlockEvent, Conversation, Peer } from './blocks.ts'
 import type { StreamReader, Translation } from './dialect.ts'
 import type { Json } from './json.ts'
-import { PLAIN_REQUESTS } from './loss-cases.ts'
 import { DIALECTS } from './registry.ts'
+import { PLAIN_REQUESTS } from './test-loss-cases.ts'
 import { isTranslatable, type Translatable, translating } from './translate.ts'
 
 const dialects: Record<string, unknown> = DIALECTS

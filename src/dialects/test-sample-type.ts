@@ -1,6 +1,8 @@
-// Samples that each dialect provides for the tests of all dialects.
+// Samples that each dialect provides for the tests of all dialects, and cases of losses in translation.
 import type { ProviderError, Tokens } from '../core/call.ts'
+import type { Loss } from '../core/losses.ts'
 import type { ArrivedRequest } from './dialect.ts'
+import type { Json } from './json.ts'
 
 export interface Samples {
   /**
@@ -29,4 +31,18 @@ export interface Samples {
   readonly noAnswers: readonly string[]
   /** Bodies of errors with the parsed errors. */
   readonly errors: readonly (readonly [text: string, error: ProviderError | null])[]
+}
+
+/** Case of a loss in translation. */
+export interface LossCase {
+  readonly from: string
+  readonly to: string
+  /** Members added to a plain request of the client. */
+  readonly request?: Json
+  /** The provider's whole answer to a plain request. */
+  readonly answer?: Json
+  /** Headers for a provider of the client's dialect. */
+  readonly forwarded?: readonly string[]
+  /** All losses, in alphabetical order. */
+  readonly loses: readonly Loss[]
 }

@@ -3,7 +3,7 @@
 import type { Dialect } from './dialect.ts'
 import { DIALECTS } from './registry.ts'
 import type { Samples } from './test-sample-type.ts'
-import { toy } from './toy/toy.ts'
+import { toy } from './toy/test-toy.ts'
 
 /** Every registered dialect, and the toy dialect of the tests. */
 export const ALL: readonly (readonly [name: string, dialect: Dialect, samples: Samples])[] =

@@ -10,7 +10,7 @@ import { providerKey, type Setup, testGateway } from '../../test/test-gateway.ts
 import { pause, until } from '../../test/test-until.ts'
 import { DIALECTS } from '../registry.ts'
 import { samples } from './test-samples.ts'
-import { toy } from './toy.ts'
+import { toy } from './test-toy.ts'
 
 const TOKENS = { ...samples.read.tokens }
 const ROUTE = 'routes: { auto: { targets: [ { model: alpha/m } ] } }'

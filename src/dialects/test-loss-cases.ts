@@ -1,10 +1,10 @@
 // Cases of losses between dialects: a client's request or a provider's answer, with the names of the losses.
 // The tests check each case against the translation. docs/losses.md is generated from the cases.
 
-import { GEMINI_CASES, PLAIN as PLAIN_GEMINI } from './gemini/loss-cases.ts'
+import { GEMINI_CASES, PLAIN as PLAIN_GEMINI } from './gemini/test-loss-cases.ts'
 import type { Json } from './json.ts'
-import type { LossCase } from './loss-case.ts'
-import { PLAIN, RESPONSES_CASES } from './responses/loss-cases.ts'
+import { PLAIN, RESPONSES_CASES } from './responses/test-loss-cases.ts'
+import type { LossCase } from './test-sample-type.ts'
 
 /** A plain request of each dialect. It is translated without loss. */
 export const PLAIN_REQUESTS: Readonly<Record<string, Json>> = {

@@ -1,6 +1,6 @@
-// Cases of losses between Gemini and other dialects (see ../loss-cases.ts).
+// Cases of losses between Gemini and other dialects (see ../test-loss-cases.ts).
 import type { Json } from '../json.ts'
-import type { LossCase } from '../loss-case.ts'
+import type { LossCase } from '../test-sample-type.ts'
 
 export const PLAIN: Json = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }
 

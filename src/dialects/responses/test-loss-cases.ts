@@ -1,7 +1,7 @@
-// Cases of losses when responses are translated (see ../loss-cases.ts).
+// Cases of losses when responses are translated (see ../test-loss-cases.ts).
 import type { Loss } from '../../core/losses.ts'
 import type { Json } from '../json.ts'
-import type { LossCase } from '../loss-case.ts'
+import type { LossCase } from '../test-sample-type.ts'
 
 export const PLAIN: Json = { model: 'm', input: 'hi' }
 
