@@ -1,0 +1,138 @@
+// Reads `deviations/`: ways in which real providers deviate from the documents of their wire formats. Its
+// README describes the format.
+import { readdirSync, readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { packageFile } from './recording/format.ts'
+
+const FOLDER = packageFile('deviations')
+
+const dialects = ['chat', 'messages', 'responses', 'gemini'] as const
+export type DeviatingDialect = (typeof dialects)[number]
+
+const count = z.int().nonnegative()
+
+const usage = z.strictObject({
+  input: count.optional(),
+  output: count.optional(),
+  cached: count.optional(),
+  cache_write: count.optional(),
+  reasoning: count.optional(),
+})
+
+const conclusion = z.strictObject({
+  text: z.string().default(''),
+  reasoning: z.string().default(''),
+  calls: z.array(z.strictObject({ name: z.string(), arguments: z.record(z.string(), z.json()) })).default([]),
+  end: z.enum(['stop', 'calls', 'length', 'filter', 'refusal', 'stop_sequence', 'failed']),
+  stop_sequence: z.string().optional(),
+  usage: z.union([usage, z.literal('none')]).optional(),
+  doubt: z.boolean().default(false),
+  error: z
+    .strictObject({
+      whose: z.enum(['operator', 'client', 'provider']).optional(),
+      retry_after_ms: count.optional(),
+      not_repeated: z.boolean().optional(),
+    })
+    .optional(),
+  id: z.string().optional(),
+})
+
+const entry = z
+  .strictObject({
+    cause: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/),
+    what: z.string().min(1),
+    by: z.array(z.string().min(1)).min(1),
+    source: z
+      .array(z.strictObject({ url: z.url({ protocol: /^https$/ }), date: z.iso.date().optional() }))
+      .min(1),
+    stream: z.array(z.json()).optional(),
+    stream_raw: z.string().optional(),
+    stream_base64: z.base64().optional(),
+    cut: z.boolean().default(false),
+    answer: z.json().optional(),
+    answer_raw: z.string().optional(),
+    status: z.int().default(200),
+    headers: z.record(z.string(), z.string().nullable()).default({}),
+    ask: z.enum(['stream', 'whole']).optional(),
+    request: z.record(z.string(), z.json()).default({}),
+    concludes: conclusion,
+  })
+  .refine(({ stream, stream_raw, stream_base64 }) => sent(stream, stream_raw, stream_base64) <= 1, {
+    message: 'has more than one stream',
+  })
+  .refine(({ answer, answer_raw }) => sent(answer, answer_raw) <= 1, { message: 'has more than one answer' })
+  .refine((all) => hasStream(all) || sent(all.answer, all.answer_raw) === 1, {
+    message: 'has neither a stream nor an answer',
+  })
+
+const sent = (...forms: unknown[]): number => forms.filter((form) => form !== undefined).length
+const hasStream = (all: Pick<Entry, 'stream' | 'stream_raw' | 'stream_base64'>): boolean =>
+  sent(all.stream, all.stream_raw, all.stream_base64) === 1
+
+interface Entry extends z.infer<typeof entry> {}
+
+/** One way in which a provider deviates. */
+export interface Deviation extends Entry {
+  readonly dialect: DeviatingDialect
+  /** Name of its file, such as `calls`. */
+  readonly class: string
+  /** Unique within its dialect. */
+  readonly id: string
+}
+
+let known: readonly Deviation[] | undefined
+
+/** Returns all deviations. Reads the files once. Throws with file and id if an entry is wrong. */
+export function readDeviations(): readonly Deviation[] {
+  known ??= dialects.flatMap(readDialect)
+  return known
+}
+
+function readDialect(dialect: DeviatingDialect): Deviation[] {
+  const files = readdirSync(`${FOLDER}/${dialect}`).filter((name) => name.endsWith('.yaml'))
+  const places = new Map<string, string>()
+  return files.sort().flatMap((name) => {
+    const file = `deviations/${dialect}/${name}`
+    return Object.entries(readFile(`${FOLDER}/${dialect}/${name}`, file)).map(([id, value]) => {
+      const before = places.get(id)
+      if (before !== undefined) throw new Error(`${file}: ${id}: this id is also in ${before}`)
+      places.set(id, file)
+      const { data, error } = entry.safeParse(value)
+      if (error) throw new Error(`${file}: ${id}: ${z.prettifyError(error)}`)
+      return { ...data, dialect, class: name.replace(/\.yaml$/, ''), id }
+    })
+  })
+}
+
+function readFile(path: string, file: string): Record<string, unknown> {
+  try {
+    return z
+      .record(z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/), z.unknown())
+      .parse(parse(readFileSync(path, 'utf8')))
+  } catch (error) {
+    throw new Error(
+      `${file}: ${error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message}`,
+    )
+  }
+}
+
+/** Returns the bytes of a deviation's stream, or null if it has none. */
+export function streamBytes(deviation: Deviation): Buffer | null {
+  const { stream, stream_raw, stream_base64, dialect } = deviation
+  if (stream_base64 !== undefined) return Buffer.from(stream_base64, 'base64')
+  if (stream_raw !== undefined) return Buffer.from(stream_raw)
+  return stream ? Buffer.from(stream.map((event) => eventText(event, dialect)).join('')) : null
+}
+
+/** Returns the text of a deviation's whole answer, or null if it has none. */
+export const answerText = ({ answer, answer_raw }: Deviation): string | null =>
+  answer_raw ?? (answer === undefined ? null : JSON.stringify(answer))
+
+function eventText(event: z.infer<ReturnType<typeof z.json>>, dialect: DeviatingDialect): string {
+  if (typeof event === 'string') return `data: ${event}\n\n`
+  const members = typeof event === 'object' && event !== null && !Array.isArray(event) ? event : {}
+  if (typeof members.raw === 'string' && Object.keys(members).length === 1) return members.raw
+  const isNamed = (dialect === 'messages' || dialect === 'responses') && typeof members.type === 'string'
+  return `${isNamed ? `event: ${members.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`
+}
