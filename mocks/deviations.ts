@@ -3,9 +3,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { packageFile } from './recording/format.ts'
+import { packageFile } from '../src/shared/package-root.ts'
 
 const FOLDER = packageFile('deviations')
+
+/** Form of ids and causes. */
+const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
 const dialects = ['chat', 'messages', 'responses', 'gemini'] as const
 export type DeviatingDialect = (typeof dialects)[number]
@@ -38,39 +41,36 @@ const conclusion = z.strictObject({
   id: z.string().optional(),
 })
 
-const entry = z
-  .strictObject({
-    cause: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/),
-    what: z.string().min(1),
-    by: z.array(z.string().min(1)).min(1),
-    source: z
-      .array(z.strictObject({ url: z.url({ protocol: /^https$/ }), date: z.iso.date().optional() }))
-      .min(1),
-    stream: z.array(z.json()).optional(),
-    stream_raw: z.string().optional(),
-    stream_base64: z.base64().optional(),
-    cut: z.boolean().default(false),
-    answer: z.json().optional(),
-    answer_raw: z.string().optional(),
-    status: z.int().default(200),
-    headers: z.record(z.string(), z.string().nullable()).default({}),
-    ask: z.enum(['stream', 'whole']).optional(),
-    request: z.record(z.string(), z.json()).default({}),
-    concludes: conclusion,
-  })
-  .refine(({ stream, stream_raw, stream_base64 }) => sent(stream, stream_raw, stream_base64) <= 1, {
-    message: 'has more than one stream',
-  })
-  .refine(({ answer, answer_raw }) => sent(answer, answer_raw) <= 1, { message: 'has more than one answer' })
-  .refine((all) => hasStream(all) || sent(all.answer, all.answer_raw) === 1, {
-    message: 'has neither a stream nor an answer',
-  })
+const members = z.strictObject({
+  cause: z.string().regex(NAME),
+  what: z.string().min(1),
+  by: z.array(z.string().min(1)).min(1),
+  source: z
+    .array(z.strictObject({ url: z.url({ protocol: /^https$/ }), date: z.iso.date().optional() }))
+    .min(1),
+  stream: z.array(z.json()).optional(),
+  stream_raw: z.string().optional(),
+  stream_base64: z.base64().optional(),
+  cut: z.boolean().default(false),
+  answer: z.json().optional(),
+  answer_raw: z.string().optional(),
+  status: z.int().default(200),
+  headers: z.record(z.string(), z.string().nullable()).default({}),
+  ask: z.enum(['stream', 'whole']).optional(),
+  request: z.record(z.string(), z.json()).default({}),
+  concludes: conclusion,
+})
 
-const sent = (...forms: unknown[]): number => forms.filter((form) => form !== undefined).length
-const hasStream = (all: Pick<Entry, 'stream' | 'stream_raw' | 'stream_base64'>): boolean =>
-  sent(all.stream, all.stream_raw, all.stream_base64) === 1
+interface Entry extends z.infer<typeof members> {}
 
-interface Entry extends z.infer<typeof entry> {}
+const given = (...forms: unknown[]): number => forms.filter((form) => form !== undefined).length
+const streams = (all: Entry) => given(all.stream, all.stream_raw, all.stream_base64)
+const answers = (all: Entry) => given(all.answer, all.answer_raw)
+
+const entry = members
+  .refine((all) => streams(all) <= 1, { message: 'has more than one stream' })
+  .refine((all) => answers(all) <= 1, { message: 'has more than one answer' })
+  .refine((all) => streams(all) + answers(all) > 0, { message: 'has neither a stream nor an answer' })
 
 /** One way in which a provider deviates. */
 export interface Deviation extends Entry {
@@ -107,9 +107,7 @@ function readDialect(dialect: DeviatingDialect): Deviation[] {
 
 function readFile(path: string, file: string): Record<string, unknown> {
   try {
-    return z
-      .record(z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/), z.unknown())
-      .parse(parse(readFileSync(path, 'utf8')))
+    return z.record(z.string().regex(NAME), z.unknown()).parse(parse(readFileSync(path, 'utf8')))
   } catch (error) {
     throw new Error(
       `${file}: ${error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message}`,
