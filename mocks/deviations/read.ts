@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { packageFile } from '../src/shared/package-root.ts'
+import { packageFile } from '../../src/shared/package-root.ts'
 
 const FOLDER = packageFile('deviations')
 

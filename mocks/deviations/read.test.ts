@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answerText, type Deviation, readDeviations, streamBytes } from './deviations.ts'
+import { answerText, type Deviation, readDeviations, streamBytes } from './read.ts'
 
 const all = readDeviations()
 const nameOf = ({ dialect, class: file, id }: Deviation) => `${dialect}/${file} ${id}`
