@@ -9,6 +9,7 @@ import { parseConfig } from '../config/load.ts'
 import { SYSTEM_CLOCK, useClock } from '../shared/clock.ts'
 import { dated } from '../shared/test-clock.ts'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { pause, until } from '../test/test-until.ts'
 import { PoolKey } from './pool-key.ts'
 import { limitedProvider } from './test-limited-provider.ts'
 
@@ -155,6 +156,62 @@ test('a key file is read again when it changes, and a key command is run again w
   assert.ok(!text.includes('sk-second'))
   assert.ok(!failed.text.includes('sk-second'), failed.text)
 })
+
+/** Starts a provider with one key from a file and one with a key from a command; only keys in `right` are accepted. */
+async function rotated(t: TestContext) {
+  let ahead = 0
+  t.after(useClock(dated(() => SYSTEM_CLOCK.now() + ahead)))
+  const directory = temporaryDirectory(t)
+  const [file, current] = [join(directory, 'key'), join(directory, 'current')]
+  const right = new Set<string>()
+  const held: (() => void)[] = []
+  const check: Script = (response, received) => {
+    const isRight = right.has(received.headers.authorization!.replace('Bearer ', ''))
+    const send = () => (isRight ? answer() : fail(401))(response, received)
+    if (JSON.stringify(received.json).includes('held')) held.push(send)
+    else send()
+  }
+  const put = (key: string, ms: number) => {
+    for (const path of [file, current]) writeFileSync(path, key)
+    ahead += ms
+  }
+  put('sk-first-key-of-the-pool', 0)
+  const keys = { file: `file: "${file}"`, command: `command: [cat, "${current}"], renew: 1h` }
+  return { right, held, put, keys, check }
+}
+
+for (const kind of ['file', 'command'] as const) {
+  test(`a key of a ${kind} that was refused rests no longer when there is another one`, async (t) => {
+    const { right, put, keys, check } = await rotated(t)
+    const { call } = await start(t, check, `{ name: only, ${keys[kind]} }`)
+    assert.equal((await call('s1')).status, 502)
+    assert.equal((await call('s1')).status, 429) // it rests, and the command prints it once more
+    right.add('sk-second-key')
+    let status = 429
+    for (let n = 0; n < 9 && status !== 200; n++) {
+      put('sk-second-key', 31_000) // 279 s in all, less than the rest
+      status = (await call('s1')).status
+      await pause(100) // the command runs
+    }
+    assert.equal(status, 200)
+  })
+
+  test(`a refusal of an earlier key of a ${kind} does not rest the present one`, async (t) => {
+    const { right, held, put, keys, check } = await rotated(t)
+    const { call } = await start(t, check, `{ name: only, ${keys[kind]} }`)
+    const early = call('s1', 'auto', { metadata: { held: 'yes' } })
+    await until('the call is at the provider', () => held.length === 1)
+    right.add('sk-second-key')
+    put('sk-second-key', 3_700_000)
+    await until(
+      'the new key is used',
+      async () => (await call('s2')).status === 200 || put('sk-second-key', 301_000),
+    )
+    held[0]!()
+    assert.equal((await early).status, 502)
+    assert.equal((await call('s2')).status, 200)
+  })
+}
 
 test('a key that cannot be read is skipped, with a reason that names it', async (t) => {
   const directory = temporaryDirectory(t)

@@ -77,6 +77,10 @@ class KeyPool implements Credentials {
     const { state, provider, now } = this.#options
     const before = session === null ? undefined : state.sessions.get(session)
     const at = now()
+    for (const { standing, source } of this.#members) {
+      const key = standing.readyAt(at) > at ? source.present() : null
+      if (key !== null) standing.is(key) // which ends the rest if it is another one
+    }
     const usable = this.#members.filter(
       ({ standing }) => !tried.has(standing.name) && standing.readyAt(at) <= at,
     )
@@ -98,23 +102,25 @@ class KeyPool implements Credentials {
       member.search = { key, holds: createKeySearch(key) }
       learn(key)
     }
+    member.standing.is(key)
     if (use.session !== null) state.sessions.set(use.session, name)
-    return { key, name, moved, settled: (answer) => this.#settled(member, n, answer, use) }
+    return { key, name, moved, settled: (answer) => this.#settled(member, n, key, answer, use) }
   }
 
   #settled(
     { standing, source }: Member,
     n: number,
+    key: string,
     answer: CredentialAnswer | null,
     { tried }: CredentialUse,
   ): ReturnType<NonNullable<Credential['settled']>> {
     const at = this.#options.now()
-    standing.answered(n, answer?.headers ?? null, at)
+    const isPresent = standing.answered(n, key, answer?.headers ?? null, at)
     const reason = answer && restFor(answer)
     if (!reason) return null
     // A renewed key may be valid again immediately.
-    if (reason === 'denied') source.refused()
-    standing.rest(reason, answer.retryAfterMs, at)
+    if (reason === 'denied') source.refused(key)
+    if (isPresent) standing.rest(reason, answer.retryAfterMs, at)
     const isAnother = this.#members.some(
       (each) => !tried.has(each.standing.name) && each.standing.readyAt(at) <= at,
     )
@@ -125,7 +131,7 @@ class KeyPool implements Credentials {
   #withoutKey({ member: { standing }, n }: Choice, error: unknown, use: CredentialUse) {
     if (!(error instanceof CredentialError)) throw error
     const at = this.#options.now()
-    standing.answered(n, null, at)
+    standing.answered(n, null, null, at)
     standing.rest('limit', null, at)
     if (this.#earliest(at) > at) throw error
     return this.take(use)

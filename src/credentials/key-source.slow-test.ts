@@ -1,6 +1,7 @@
 // A key command that hangs is ended after ten seconds, and one run serves all calls.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ask, testGateway } from '../test/test-gateway.ts'
 import { keyOfCommand } from './key-source.ts'
 
 test('a key command that hangs fails after ten seconds, for all waiting calls', async () => {
@@ -13,4 +14,15 @@ test('a key command that hangs fails after ten seconds, for all waiting calls', 
       /pool: key third: its command did not end within 10000 ms/,
     )
   assert.ok(performance.now() - start < 20_000)
+})
+
+test('a key command that ignores SIGTERM is ended after ten seconds, and its calls are refused', {
+  timeout: 40_000,
+}, async (t) => {
+  const { chat } = await testGateway(t, {
+    config: `  pool: { dialect: openai, base_url: "http://127.0.0.1:9", keys: [ { name: only, command: [sh, -c, "trap '' TERM; while :; do sleep 1; done"] } ] }`,
+  })
+  const { status, json } = await chat(ask('pool/m'))
+  assert.equal(status, 502)
+  assert.match(json.error.message, /key only: its command did not end within 10000 ms/)
 })

@@ -8,8 +8,10 @@ import { CredentialError } from './credentials.ts'
 export interface KeySource {
   /** Returns the key, or a promise if it must be fetched. Throws CredentialError. */
   get(): string | Promise<string>
-  /** Notes that the provider refused the key, so that it is fetched again when next needed. */
-  refused(): void
+  /** Returns the key if it need not be fetched, else null. */
+  present(): string | null
+  /** Notes that the provider refused a key, so that it is fetched again when next needed. */
+  refused(key: string): void
 }
 
 /** Maximum size of a key's file and of a command's output, bytes. */
@@ -17,14 +19,16 @@ const MAX_BYTES = 2 ** 14
 const COMMAND_TIMEOUT_MS = 10_000
 /** Interval of checks of a file, ms. */
 const FILE_CHECK_MS = 1_000
+/** Maximum time until a command that printed a refused key is run again, ms. */
+const REFUSED_MS = 30_000
 
-export const fixedKey = (key: string): KeySource => ({ get: () => key, refused() {} })
+export const fixedKey = (key: string): KeySource => ({ get: () => key, present: () => key, refused() {} })
 
 /** Reads a key from a file. `what`: name of the key in errors. */
 export function keyInFile(path: string, what: string, now: () => number): KeySource {
   let known: { readonly key: string; readonly version: string } | null = null
   let lookedAt = Number.NEGATIVE_INFINITY
-  return {
+  const source = {
     get() {
       if (known && now() - lookedAt < FILE_CHECK_MS) return known.key
       lookedAt = now()
@@ -42,10 +46,12 @@ export function keyInFile(path: string, what: string, now: () => number): KeySou
       }
       return known.key
     },
+    present: () => known && source.get(),
     refused() {
       lookedAt = Number.NEGATIVE_INFINITY
     },
   }
+  return source
 }
 
 /** All waiting calls share one run of the command. A key in use is renewed while calls continue with it. */
@@ -56,12 +62,13 @@ export function keyOfCommand(
   now: () => number,
 ): KeySource {
   let known: string | null = null
+  let refused: string | null = null
   let renewAt = 0
   let running: Promise<string> | null = null
   const run = () => {
     running ??= output(program, args, what)
       .then((key) => {
-        renewAt = now() + renewMs
+        renewAt = now() + (key === refused ? Math.min(renewMs, REFUSED_MS) : renewMs)
         known = key
         return key
       })
@@ -70,25 +77,28 @@ export function keyOfCommand(
       })
     return running
   }
+  const present = () => {
+    if (known !== null && now() >= renewAt)
+      run().catch(() => {
+        renewAt = now() + FILE_CHECK_MS // the old key is used until then
+      })
+    return known
+  }
   return {
-    get() {
-      if (known === null) return run()
-      if (now() >= renewAt)
-        run().catch(() => {
-          renewAt = now() + FILE_CHECK_MS // the old key is used until then
-        })
-      return known
-    },
-    refused() {
-      known = null
+    get: () => present() ?? run(),
+    present,
+    refused(key) {
+      if (key !== known) return
+      refused = key
+      renewAt = 0
     },
   }
 }
 
 const output = (program: string, args: readonly string[], what: string): Promise<string> =>
   new Promise((resolve, reject) => {
-    const options = { timeout: COMMAND_TIMEOUT_MS, maxBuffer: MAX_BYTES, encoding: 'utf8' as const }
-    execFile(program, args, options, (error, stdout) => {
+    const limits = { timeout: COMMAND_TIMEOUT_MS, maxBuffer: MAX_BYTES, killSignal: 'SIGKILL' } as const
+    execFile(program, args, { ...limits, encoding: 'utf8' }, (error, stdout) => {
       // The command's standard error may contain anything, even the key.
       if (error?.killed)
         reject(new CredentialError(`${what}: its command did not end within ${COMMAND_TIMEOUT_MS} ms`))

@@ -25,6 +25,7 @@ export class PoolKey {
   /** Maximum number of tokens that a request has used. */
   #tokensEach = 0
   #restsUntil = 0
+  #text: string | null = null
 
   constructor(name: string) {
     this.name = name
@@ -44,6 +45,15 @@ export class PoolKey {
     return Math.max(this.#restsUntil, ...limits)
   }
 
+  /** Notes the text of the key. After a rotation, it is another key, without a rest and without known limits. */
+  is(text: string): void {
+    if (this.#text !== null && this.#text !== text) {
+      this.#restsUntil = 0
+      this.#requests = this.#tokens = null
+    }
+    this.#text = text
+  }
+
   /** Returns the remaining number of requests; infinite if unknown. */
   room(now: number): number {
     return this.#requests && this.#requests.resetsAt > now
@@ -57,10 +67,14 @@ export class PoolKey {
     return this.#sent
   }
 
-  /** Updates the limits from an answer; `headers` are null without an answer. */
-  answered(n: number, headers: IncomingHttpHeaders | null, now: number): void {
+  /**
+   * Updates the limits from an answer to a request with the key `text`; `headers` are null without an answer. Returns
+   * false if the key has another text by now, which the answer does not concern.
+   */
+  answered(n: number, text: string | null, headers: IncomingHttpHeaders | null, now: number): boolean {
     this.#open.delete(n)
-    if (!headers) return
+    if (text !== this.#text) return false
+    if (!headers) return true
     const { requests, tokens } = rateLimitsIn(headers, now)
     const older = [...this.#open].filter((each) => each < n).length
     // An answer to an earlier request is out of date.
@@ -71,6 +85,7 @@ export class PoolKey {
         this.#tokensEach = Math.max(this.#tokensEach, (before.left - tokens.left) / Math.max(n - before.n, 1))
       this.#tokens = { ...tokens, n, older }
     }
+    return true
   }
 
   rest(reason: Rest, ms: number | null, now: number): void {
