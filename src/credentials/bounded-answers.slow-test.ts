@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { answer as chatAnswer, startMockServer } from '../../mocks/test-upstream.ts'
 import { testGateway } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
@@ -53,7 +54,7 @@ const FAILURE_MS = 1_100
 
 // One test for each library: Microsoft's asks the first endpoint of its process for ever.
 for (const auth of AUTHS)
-  test(`${auth}: answers without an end, redirects and tokens that fit no header are refused`, async (t) => {
+  test(`${auth}: answers without an end or compressed, redirects and tokens that fit no header are refused`, async (t) => {
     let sent = 0
     const paths = new Set<unknown>()
     const endless: Answer = (response) => {
@@ -63,16 +64,20 @@ for (const auth of AUTHS)
       }
     }
     const redirect: Answer = (response) => response.writeHead(302, { location: '/elsewhere' }).end()
+    const json = (value: unknown) =>
+      JSON.stringify({
+        ...{ access_token: value, expires_in: 3_600, token_type: 'Bearer' },
+        ...{ AccessKeyId: 'AKIA', SecretAccessKey: 'secret-0123456789', Token: value },
+        Expiration: new Date(Date.now() + 3_600_000).toISOString(),
+      })
     const token =
       (value: unknown): Answer =>
       (response) =>
-        response.writeHead(200, { 'content-type': 'application/json' }).end(
-          JSON.stringify({
-            ...{ access_token: value, expires_in: 3_600, token_type: 'Bearer' },
-            ...{ AccessKeyId: 'AKIA', SecretAccessKey: 'secret-0123456789', Token: value },
-            Expiration: new Date(Date.now() + 3_600_000).toISOString(),
-          }),
-        )
+        response.writeHead(200, { 'content-type': 'application/json' }).end(json(value))
+    const compressed: Answer = (response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+        .end(gzipSync(json('token-0123456789').padEnd(2 ** 25)))
     let answer = endless
     const { ask, open, provider } = await start(t, auth, (response, request) => {
       paths.add(request.url?.replace(/\?.*/, ''))
@@ -91,6 +96,8 @@ for (const auth of AUTHS)
       await isRefused('a redirect')
       assert.deepEqual([...paths], ['/'])
     }
+    answer = compressed
+    await isRefused('compressed')
     for (const value of ['two\r\nx-lines: 1', 'snow☃', 7]) {
       answer = token(value)
       await isRefused(String(value))

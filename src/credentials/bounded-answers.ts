@@ -15,6 +15,7 @@ function limit(message: unknown): void {
   const signal = limits.getStore()
   if (!signal) return
   const { request } = message as { readonly request: ClientRequest }
+  if (!request.headersSent) request.setHeader('accept-encoding', 'identity')
   const stop = () => void request.destroy(new Error('the time is over'))
   if (signal.aborted) stop()
   const abort = new AbortController()
@@ -23,8 +24,13 @@ function limit(message: unknown): void {
   once(request, 'response', limitSize, stray)
 }
 
-/** Destroys an answer that is too long. A listener for `data` would take the bytes from the library. */
+/**
+ * Destroys an answer that is too long, or compressed, because a library would make it a thousand times longer. A
+ * listener for `data` would take the bytes from the library.
+ */
 function limitSize(answer: IncomingMessage): void {
+  if (!/^(identity)?$/i.test(answer.headers['content-encoding'] ?? ''))
+    answer.destroy(new Error('the answer is compressed'))
   let size = 0
   const push = answer.push.bind(answer)
   answer.push = (piece: Buffer | null, encoding) => {
@@ -39,7 +45,7 @@ let isSubscribed = false
 
 /** Runs code of a library. Its HTTP requests end after `ms`, or when an answer is longer than `MAX_ANSWER_BYTES`. */
 export function withBoundedAnswers<Value>(ms: number, work: () => Promise<Value>): Promise<Value> {
-  if (!isSubscribed) subscribe('http.client.request.start', limit)
+  if (!isSubscribed) subscribe('http.client.request.created', limit)
   isSubscribed = true
   return limits.run(signalAfter(ms), work)
 }
