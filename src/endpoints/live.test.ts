@@ -23,9 +23,8 @@ test('a slow reader is notified of lost changes and of how to continue (PAGE-05)
   let response!: ServerResponse
   const server = createServer((_, its) => {
     response = its
-    live.handle({ caller: { name: null, role: 'admin' }, authenticate: () => {} } as never, its, {
-      feed,
-    } as never)
+    const caller = { name: null, role: 'admin' }
+    live.handle({ caller, authenticate: () => caller } as never, its, { feed } as never)
   })
   t.after(() => server.closeAllConnections())
   t.after(() => server.close())

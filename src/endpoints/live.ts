@@ -3,6 +3,7 @@
 // the list again.
 import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
+import type { Caller } from '../http/caller.ts'
 import type { OtherEndpoint } from '../http/endpoint.ts'
 import { NOSNIFF } from '../http/reply.ts'
 import { countUnread, disconnectAfter } from '../http/unread.ts'
@@ -67,6 +68,7 @@ export const live = {
       drop()
     }
     const flush = () => {
+      if (!isStill(caller, authenticate)) return void response.end()
       const isSlow = response.writableLength > MAX_WAITING_BYTES
       if (isSlow) lost = true
       else {
@@ -87,13 +89,8 @@ export const live = {
       timer ??= after(TOGETHER_MS, flush, cut)
     })
     const check = () => {
-      try {
-        authenticate()
-      } catch {
-        response.end() // the key has gone
-        return
-      }
-      if (response.writableLength <= MAX_WAITING_BYTES) response.write(':\n\n')
+      if (!isStill(caller, authenticate)) response.end()
+      else if (response.writableLength <= MAX_WAITING_BYTES) response.write(':\n\n')
     }
     const alive = every(ALIVE_MS, check, cut)
     disconnectAfter(response, 4 * ALIVE_MS)
@@ -108,6 +105,16 @@ export const live = {
     on(response, { drain: () => countUnread(response, caller.name) }, cut)
   },
 } satisfies OtherEndpoint<ReadContext>
+
+/** Returns true if the key still has the same name and role. */
+function isStill(caller: Caller, authenticate: () => Caller): boolean {
+  try {
+    const { name, role } = authenticate()
+    return name === caller.name && role === caller.role
+  } catch {
+    return false // it has gone
+  }
+}
 
 /** Ends open connections, which would otherwise delay the gateway's shutdown. */
 export function endLive(feed: object): void {

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { answer, chunk, DONE, fail, usageChunk } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
-import { ask, providerKey, type Setup, testGateway } from './test-gateway.ts'
+import { AUTO, ask, providerKey, type Setup, testGateway } from './test-gateway.ts'
 
 /** Starts a gateway. Returns a function that reloads it with a configuration for the given providers. */
 async function reloading(t: TestContext, setup: Setup) {
@@ -147,3 +147,25 @@ for (const stream of [false, true])
       const after = await gateway.chat(ask('auto'), headers)
       assert.deepEqual([after.status, after.json.error?.code], [429, 'budget_exceeded'])
     })
+
+test('an open feed of calls ends when its key has another role, another name, or is gone (PAGE-04, LIFE-07)', async (t) => {
+  const digests = ['boss', 'ann', 'bob'].map((name) =>
+    createHash('sha256').update(`key-of-${name}`).digest('hex'),
+  )
+  const keys = (...named: string[]) =>
+    `${AUTO}\nkeys: [ ${named.map((start, n) => `{ ${start}, digest: "sha256:${digests[n]}" }`).join(', ')} ]`
+  const before = keys('name: boss, role: admin', 'name: ann', 'name: bob')
+  const gateway = await reloading(t, { config: before })
+  const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
+  for (const [who, after] of [
+    ['boss', keys('name: boss, role: client', 'name: ann', 'name: bob')],
+    ['ann', keys('name: boss, role: admin', 'name: ann-2', 'name: ann')],
+    ['boss', keys('name: other', 'name: ann', 'name: bob').replace(digests[0]!, '0'.repeat(64))],
+  ] as const) {
+    gateway.reload(before)
+    const feed = await fetch(`${gateway.url}/api/usage/live`, { headers: as(who) })
+    gateway.reload(after)
+    assert.equal((await gateway.chat(ask('auto'), as('bob'))).status, 200)
+    assert.doesNotMatch(await feed.text(), /event: call/, after)
+  }
+})
