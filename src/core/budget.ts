@@ -75,13 +75,14 @@ function askedOf({
   speed,
   inference_geo,
   tools,
+  max_tool_calls,
 }: ClaimOptions['body']): Served | undefined {
   const named = Array.isArray(tools)
     ? (tools as unknown[]).filter((tool) => typeof tool === 'object' && tool !== null)
     : []
   const uses = (named as { type?: unknown; max_uses?: unknown }[]).flatMap(({ type, max_uses }) =>
     typeof type === 'string' && type !== 'function' && type !== 'custom'
-      ? [[type.replace(TOOL_VERSION, ''), largest([max_uses]) ?? DEFAULT_TOOL_USES] as const]
+      ? [[type.replace(TOOL_VERSION, ''), largest([max_uses, max_tool_calls]) ?? DEFAULT_TOOL_USES] as const]
       : [],
   )
   const axes = {
@@ -110,6 +111,8 @@ const OUTPUT = {
   /** Limit of one output, in tokens. */
   limit:
     /^(max(completion|output|new|out)?tokens|maxtokenstosample|maxgenlen|max(output)?length|n(um)?predict)$/,
+  /** Output that a provider may add to, or take for, the limit: reasoning with a limit of its own, or a least length. */
+  more: /^(budgettokens|(thinking|reasoning)(token)?budget(tokens)?|max(thinking|reasoning)tokens|min(new|output)?tokens)$/,
   /** Number of outputs for one input. A call may set several; the largest counts, as for OpenAI's `n` and `best_of`. */
   outputs:
     /^(n|bestof|candidatecount|candidates|num(berof)?(generations|results|outputs|images|returnsequences)|samples|samplecount|batchsize)$/,
@@ -117,7 +120,7 @@ const OUTPUT = {
   inputs: /^(prompts?|promptembeds|instances|requests)$/,
   /** Members that may contain a limit or a number of outputs, in themselves or in what they contain. */
   settings:
-    /^(generationconfig|inferenceconfig|options|provideroptions|parameters|samplingparams|extrabody)$/,
+    /^(generationconfig|inferenceconfig|options|provideroptions|parameters|samplingparams|extrabody|thinking|reasoning)$/,
 } as const
 
 /** Returns true for a member of a request by which a claim is computed. */
@@ -159,8 +162,10 @@ function inputsIn(value: unknown): number {
 
 /** Returns the output tokens that a call may cause: the largest limit, because providers honour different ones. */
 export function mostOutput(body: ClaimOptions['body'], byDefault = DEFAULT_OUTPUT_TOKENS): number {
-  const limit = largest(settingsOf(body).flatMap((each) => named(OUTPUT.limit, each)))
-  return (limit ?? byDefault) * outputsOf(body)
+  const settings = settingsOf(body)
+  const limit = largest(settings.flatMap((each) => named(OUTPUT.limit, each))) ?? byDefault
+  const more = largest(settings.flatMap((each) => named(OUTPUT.more, each))) ?? 0
+  return Math.max(limit, more) * outputsOf(body)
 }
 
 /** A larger number counts as this one. Providers bring it down to their own limit, which may be unknown here. */

@@ -58,6 +58,7 @@ const SERVED: readonly (readonly [asked: object, usd: number])[] = [
   [{ inference_geo: 'us' }, 1.1],
   [{ tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 2 }] }, 1.2],
   [{ tools: [{ type: 'web_search_preview' }] }, 1.5],
+  [{ tools: [{ type: 'web_search_preview' }], max_tool_calls: 20 }, 3],
   [{ tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] }, 1],
 ]
 
