@@ -123,8 +123,8 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   upstream_refused: {
     happened:
-      'The provider refused the key of the gateway (401, 402 or 403). Its message is not shown to clients, because it can contain parts of the key.',
-    todo: 'Check the environment variable that `providers.NAME.key` names, and your credit with the provider.',
+      'The provider refused the key or the account of the gateway: 401, 402 or 403, or another status with words about credit, a spend limit, a disabled account or the region. The message of a 401 is not shown, because it can contain parts of the key. Other messages are shown only if no client keys are configured; otherwise, an admin reads them in the record (`refusal` of the attempt).',
+    todo: 'Check the environment variable that `providers.NAME.key` names, and your account at the provider: its credit, its limits and its settings.',
   },
   upstream_error: {
     happened:

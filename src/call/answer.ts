@@ -21,6 +21,7 @@ import { countEvents, type RelayOptions, type RelayResult, relayStream } from '.
 import { delivered, encodeHeader, replyError, replyRelayed, routeHeaders, withLosses } from '../http/reply.ts'
 import { type Failure, MAX_ERROR_BYTES, type Streaming, type Whole } from '../providers/attempt-result.ts'
 import { lossesOf, type Provider, type SendResult } from '../providers/send.ts'
+import { waitingTime } from '../providers/waiting-time.ts'
 import { detached, type REPORTED } from '../shared/boundary.ts'
 import type { Mask } from '../shared/redact.ts'
 import { LARGE_BYTES } from '../shared/turns.ts'
@@ -276,14 +277,34 @@ function answerFailure(failure: Failure, result: SendResult, answering: Answerin
     const stands = status !== null && status >= 400 ? status : (error?.status ?? 502)
     return ended(stands, relayError(stands, body, headers, result, answering))
   }
-  const wait = Number(failure.headers['retry-after'])
+  const waitMs = REFUSED.includes(failure.code) ? waitingTime(failure) : null
   const error = new GatewayError(
     failure.code,
     answering.context.mask(`${failure.message}.`),
-    failure.code === 'rate_limited' ? { retryAfter: Math.ceil(wait) } : {},
+    waitMs === null ? {} : { retryAfter: Math.ceil(waitMs / 1_000) },
   )
   replyError(response, error, call.id, answering.dialect, headersOf({}, result, answering))
   return ended(error.status, error.code)
+}
+
+/** Errors of the gateway after which a client may wait as long as the provider said. */
+const REFUSED = ['rate_limited', 'upstream_refused']
+
+/** Statuses with which a provider asks clients to wait. */
+const BUSY = [429, 503, 529]
+
+/** Returns `Retry-After` for a client, in whole seconds; undefined if the provider's own stands. */
+function retryAfterFor(
+  { status, headers, body }: { status: number; headers: Failure['headers']; body: Buffer },
+  cooldown: number,
+): string | undefined {
+  const own = headers['retry-after']
+  // A number of seconds and a date are understood by every client.
+  if (!BUSY.includes(status) || (own !== undefined && (/^\d+$/.test(own) || /^[A-Z][a-z]{2},/.test(own))))
+    return undefined
+  // Without this header, agents retry immediately. The gateway itself retries the target after its cooldown.
+  const waitMs = waitingTime({ status, headers, body }) ?? (status === 429 ? cooldown : null)
+  return waitMs === null ? undefined : String(Math.ceil(waitMs / 1_000))
 }
 
 /**
@@ -301,13 +322,15 @@ function relayError(
     ...headersOf(provider, result, answering),
     'content-type': 'application/json',
   }
-  // Without this header, agents retry immediately. The gateway itself retries the target after its cooldown.
-  if (status === 429) headers['retry-after'] ??= String(Math.ceil(context.config.resilience.cooldown / 1_000))
+  const retryAfter = retryAfterFor({ status, headers: provider, body }, context.config.resilience.cooldown)
+  if (retryAfter !== undefined) headers['retry-after'] = retryAfter
   const isShort = body.length <= MAX_ERROR_BYTES
   const text = context.mask(body.toString('utf8', 0, isShort ? body.length : MAX_QUOTED_BYTES))
   const error = isShort ? upstreamOf(result, answering).readError(text) : null
   if (error && result.answerTranslation) {
-    const told = new GatewayError('upstream_error', error.message, { status })
+    const seconds = Number(headers['retry-after'])
+    const options = Number.isSafeInteger(seconds) ? { status, retryAfter: seconds } : { status }
+    const told = new GatewayError('upstream_error', error.message, options)
     replyError(response, told, call.id, dialect, headers)
     return error.code ?? told.code
   }

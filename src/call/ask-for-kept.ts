@@ -6,8 +6,9 @@ import type { CallerCredential } from '../credentials/caller-credential.ts'
 import { type CredentialAnswer, CredentialError } from '../credentials/credentials.ts'
 import type { ProviderRequest } from '../dialects/dialect.ts'
 import { errorCode, member } from '../dialects/json.ts'
-import { type Provider, retryAfterMs } from '../providers/send.ts'
+import type { Provider } from '../providers/send.ts'
 import { request as askOne } from '../providers/undici.ts'
+import { waitingTime } from '../providers/waiting-time.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 import { ANSWER_WEIGHT } from '../shared/memory.ts'
 
@@ -74,7 +75,11 @@ export function answerOf(status: number, headers: IncomingHttpHeaders, text: str
   const error = member(json, 'error') ?? json
   const message = member(error, 'message')
   return {
-    ...{ status, headers, retryAfterMs: retryAfterMs({ headers }) },
+    ...{
+      status,
+      headers,
+      retryAfterMs: waitingTime({ status, headers, body: status < 400 ? null : Buffer.from(text) }),
+    },
     code: errorCode(member(error, 'code')) ?? errorCode(member(error, 'type')),
     message: typeof message === 'string' ? message : null,
   }

@@ -60,6 +60,7 @@ export function closingOf(
           outcome: last.outcome,
           status: last.status,
           errorCode: maskedCode(last.errorCode, mask),
+          refusal: maskedName(last.refusal, mask),
           tokens: last.tokens,
           losses: sent && lossesOf(sent),
           adjusted: sent?.adjusted.length ? sent.adjusted : null,
@@ -89,10 +90,10 @@ export const maskedCode = (code: string | null, mask: Mask): string | null =>
   code === null ? null : mask(code)
 
 /**
- * Maximum masked length of a model's name or an id, in characters. The record stores fewer, so no secret is
+ * Maximum masked length of a model's name, an id or a sentence, in characters. The record stores fewer, so no secret is
  * cut in two.
  */
 const MAX_NAME_LENGTH = 4_096
 
-const maskedName = (name: string | null | undefined, mask: Mask): string | null =>
+export const maskedName = (name: string | null | undefined, mask: Mask): string | null =>
   name ? mask(name.slice(0, MAX_NAME_LENGTH)) : null

@@ -28,7 +28,7 @@ import { type Answering, type AnswerResult, answerClient } from './answer.ts'
 import { answerCached } from './answer-cached.ts'
 import { AnswerKeeping, type Storing } from './answer-keeping.ts'
 import type { BackgroundRun } from './background-run.ts'
-import { type Closing, closingOf, maskedCode } from './closing.ts'
+import { type Closing, closingOf, maskedCode, maskedName } from './closing.ts'
 import type { CallContext } from './context.ts'
 import { findRoute, type RoutedRequest } from './find-route.ts'
 import { type WithItems, withNamedItems } from './named-items.ts'
@@ -456,6 +456,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
       dialect: this.dialect.name,
       ...{ providers, limits, retries, cooldown, keyName, caller, adjusting },
       session: this.#conversation === null ? null : `${keyName} ${this.#conversation}`,
+      showsRefusals: config.keys.length === 0,
       listener: this,
     }
   }
@@ -484,7 +485,8 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     const { store, price, mask, now } = this.context
     const at = now()
     const errorCode = maskedCode(before.end.errorCode, mask)
-    const ended = { ...before.end, errorCode, n: n - 1, target: before.target }
+    const refusal = maskedName(before.end.refusal, mask)
+    const ended = { ...before.end, errorCode, refusal, n: n - 1, target: before.target }
     const cost = price(ended.target, ended.tokens, at)
     const { id } = this.call
     try {

@@ -175,6 +175,8 @@ export interface AttemptEnd {
   /** The provider's HTTP status; null if none arrived. */
   readonly status: number | null
   readonly errorCode: string | null
+  /** The provider's sentence, if it refused the operator's account or does not know the model; else null or absent. */
+  readonly refusal?: string | null
   readonly tokens: Tokens | null
   /** Losses of the translation; null or absent if provider and client speak the same dialect. */
   readonly losses?: readonly string[] | null

@@ -498,6 +498,13 @@ export const ATTEMPT_FIELDS = {
     about: "the provider's code, else ours",
     close: ({ ended }) => ended.errorCode,
   },
+  refusal: {
+    kind: 'text',
+    nullable: true,
+    about:
+      "the provider's sentence, if it refused the operator's account or does not know the model, with known keys masked; null for client keys, and after a 401",
+    close: ({ ended }) => ended.refusal ?? null,
+  },
   tokens: {
     kind: 'tokens',
     about: 'tokens as reported by the provider, else estimated, else null',

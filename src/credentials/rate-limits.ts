@@ -1,5 +1,6 @@
 // Reads a provider's limits from the headers of an answer, under any of their names. Pure.
 import type { IncomingHttpHeaders } from 'node:http'
+import { resetTimeIn } from '../shared/reset-time.ts'
 
 /** Remaining capacity of one limit, and the time of its reset, ms since the epoch. */
 export interface Remaining {
@@ -45,26 +46,8 @@ function least(
     const text = headers[remaining]
     const left = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : null
     if (left === null) return []
-    const resetsAt = resetIn(String(headers[reset] ?? ''), now) ?? now + UNKNOWN_RESET_MS
+    const resetsAt = resetTimeIn(String(headers[reset] ?? ''), now) ?? now + UNKNOWN_RESET_MS
     return [{ left, resetsAt: Math.min(resetsAt, now + MAX_RESET_MS) }]
   })
   return all.toSorted((a, b) => a.left - b.left)[0] ?? null
-}
-
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-/** Above this number of seconds, a bare number is a time instead of a duration. */
-const FIRST_EPOCH_SECOND = 1_000_000_000
-
-/** Parses `6m0s`, `20ms`, seconds, a Unix time or an ISO time. Returns null for any other text. */
-function resetIn(text: string, now: number): number | null {
-  if (/^\d+(\.\d+)?$/.test(text)) {
-    const seconds = Number(text)
-    return seconds >= FIRST_EPOCH_SECOND ? seconds * 1_000 : now + seconds * 1_000
-  }
-  if (/^(\d+(\.\d+)?(ms|[smhd]))+$/.test(text)) {
-    const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)]
-    return now + parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit!]!, 0)
-  }
-  const at = Date.parse(text)
-  return Number.isFinite(at) ? at : null
 }

@@ -123,6 +123,7 @@ test('a call to a logical id reaches its target, the answer is relayed unchanged
     status: 200,
     outcome: 'answered',
     error_code: null,
+    refusal: null,
     tokens: TOKENS,
     cost_usd: null,
     losses: null,

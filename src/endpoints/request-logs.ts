@@ -37,7 +37,9 @@ export const requestLog = {
     const found = await readsOf(query, context).find(rest, ownKey(caller))
     if (!found)
       throw new GatewayError('not_found', 'There is no call with this id in the log, or it is not yours.')
-    return found
+    // What a provider says about the operator's account does not concern its clients.
+    const attempts = found.attempt_log.map((each) => ({ ...each, refusal: null }))
+    return ownKey(caller) === undefined ? found : { ...found, attempt_log: attempts }
   },
 } satisfies ReadEndpoint<ReadContext, typeof scopeOnly, typeof requestLogResponse>
 

@@ -54,6 +54,7 @@ async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) 
       keyName: null,
       caller: null,
       session: null,
+      showsRefusals: false,
       listener: {
         trace: () => TRACE,
         traceHeaders: () => [],

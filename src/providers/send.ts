@@ -21,14 +21,15 @@ import {
 } from '../credentials/credentials.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ProviderAccess, ProviderRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
+import { type KnownRefusal, refusalIn } from '../models/refusals.ts'
 import type { Platform } from '../platforms/platform.ts'
 import { detached } from '../shared/boundary.ts'
-import { clock } from '../shared/clock.ts'
 import { Adjuster, type AdjusterOptions } from './adjuster.ts'
 import {
   type AttemptResult,
   type Failure,
   failure,
+  MAX_ERROR_BYTES,
   providerErrorIn,
   type Streaming,
   type Whole,
@@ -36,6 +37,7 @@ import {
 import { type TimeLimits, UpstreamExchange } from './exchange.ts'
 import { changed } from './request-changes.ts'
 import { isUnknownModel } from './unknown-model.ts'
+import { inBody, waitingTime } from './waiting-time.ts'
 
 /** A provider that is ready for requests. */
 export interface Provider {
@@ -75,6 +77,8 @@ export interface SendOptions {
   readonly caller: CallerCredential | null
   /** Gateway key and session, as one text; null without a session. */
   readonly session: string | null
+  /** True if the client may read why a provider refuses the operator's account, because the client is the operator. */
+  readonly showsRefusals: boolean
 }
 
 /** Receives the events of a call while it is sent. */
@@ -332,7 +336,7 @@ class Walk {
       else if (turn === 'another') this.#tryAgain(answer)
       else {
         if (!answer.isGivenUp && !isOfOneCaller(answer, target, this.#options))
-          listener.failed(target, turn?.waitMs ?? retryAfterMs(answer) ?? cooldown)
+          listener.failed(target, turn?.waitMs ?? waitingTime(answer) ?? cooldown)
         this.#moveOn(answer)
       }
     }
@@ -453,6 +457,7 @@ class Walk {
       outcome,
       status,
       errorCode: error?.code ?? code,
+      refusal: REFUSED.includes(code) && error?.message ? error.message : null,
       tokens: null,
       losses: lossesOf({ translation: this.#translation, moveLosses: this.#moveLosses() }),
       adjusted: this.#adjuster.adjusted.length > 0 ? this.#adjuster.adjusted : null,
@@ -461,6 +466,9 @@ class Walk {
     }
   }
 }
+
+/** Error codes of refusals whose sentence is recorded. */
+const REFUSED = ['upstream_refused', 'model_not_found']
 
 /** Returns the request for a provider that does not store the earlier conversation. */
 const writtenOut = ({ continues, ...request }: ClientRequest): ClientRequest =>
@@ -516,29 +524,91 @@ function judge(
   result: AttemptResult,
   target: Target,
   upstream: UpstreamDialect,
-  { providers }: SendOptions,
+  options: SendOptions,
 ): AttemptResult {
-  if (result.kind === 'stream') return result
-  if (result.kind === 'failure') return { ...result, message: `${targetId(target)}: ${result.message}` }
-  if (result.parsed) return result
-  const { status, body } = result
-  const { credentials, platform } = providers.get(target.provider)!
+  if (result.kind === 'stream' || (result.kind === 'whole' && result.parsed)) return result
+  const { credentials, platform } = options.providers.get(target.provider)!
+  const { body } = result
+  const error = result.kind === 'failure' ? result.error : providerErrorIn(result.body, upstream)
+  // An error inside a 200 counts as the status that it names.
+  const status = result.kind === 'failure' ? (error?.status ?? null) : result.status
+  if (result.kind === 'failure' && !(body && error))
+    return { ...result, message: `${targetId(target)}: ${result.message}` }
   // Only the caller can renew its own credential, so it receives the provider's own message.
-  if (credentials.areCallers && CALLERS_FAULT.includes(status)) return result
-  const error = () => providerErrorIn(body, upstream)
+  if (result.kind === 'whole' && credentials.areCallers && CALLERS_FAULT.includes(result.status))
+    return result
+  const refusal = body && refusalIn({ status, body: contentOf(body) ?? error?.message })
+  if (refusal?.cause === 'content') return result
   // Google answers a wrong key with status 400 and names the error in the body.
-  if ([status, error()?.status].some((each) => OPERATORS_FAULT.includes(each ?? 0))) {
-    const message = `${targetId(target)}: denied the gateway access with status ${status}; check the key that the gateway has for it`
-    return { ...failure('failed', 'upstream_refused', message, result), error: error() }
+  const denied = [status, error?.status].find((each) => OPERATORS_FAULT.includes(each ?? 0))
+  if (denied || (refusal && refusal.cause !== 'model')) {
+    const sentence = denied === 401 ? null : (refusal?.sentence ?? error?.message ?? null)
+    return refusedAccount(result, { refusal, sentence, denied: denied ?? 402, error, target, options })
   }
-  if (isUnknownModel(status, body, target.model)) {
+  if (refusal || (result.kind === 'whole' && isUnknownModel(result.status, result.body, target.model))) {
     const message = `${targetId(target)}: the provider does not know this model`
-    return { ...failure('failed', 'model_not_found', message, result), body }
+    const told = refusal?.sentence ?? error?.message ?? ''
+    const stands = result.kind === 'failure' ? (error?.status ?? 404) : null
+    const unknown = { message: told, code: null, status: stands }
+    return { ...failure('failed', 'model_not_found', message, started(result)), body, error: unknown }
   }
-  if (status < 500 && !MOVES_ON.includes(status) && !platform?.movesOn?.includes(status)) return result
-  const message = `${targetId(target)}: failed with status ${status}`
-  return { ...failure('failed', 'upstream_error', message, result), body, error: error() }
+  if (result.kind === 'failure') return { ...result, message: `${targetId(target)}: ${result.message}` }
+  if (result.status < 500 && !MOVES_ON.includes(result.status) && !platform?.movesOn?.includes(result.status))
+    return result
+  const message = `${targetId(target)}: failed with status ${result.status}`
+  return { ...failure('failed', 'upstream_error', message, result), body, error }
 }
+
+/** Returns the start of an answer that refuses. */
+const started = ({ status, headers }: Whole | Failure) => ({ status: status!, headers })
+
+/** Returns the JSON of an error; undefined for any other text. */
+function contentOf(body: Buffer): unknown {
+  if (body.length > MAX_ERROR_BYTES) return undefined
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Makes the failure for a refusal of the operator's key or account. */
+function refusedAccount(
+  result: Whole | Failure,
+  known: {
+    readonly refusal: KnownRefusal | null
+    /** The provider's sentence; null if it may contain a part of the key. */
+    readonly sentence: string | null
+    /** Status as which the refusal counts. */
+    readonly denied: number
+    readonly error: Failure['error']
+    readonly target: Target
+    readonly options: SendOptions
+  },
+): Failure {
+  const { refusal, sentence, denied, error, target, options } = known
+  const { areCallers } = options.providers.get(target.provider)!.credentials
+  const shown = options.showsRefusals || areCallers ? sentence?.trim().replace(/\.$/, '') : undefined
+  const what = refusal ? 'the account that the gateway has there' : 'the key that the gateway has for it'
+  const why = shown ? `: ${shown.slice(0, MAX_SHOWN_LENGTH)}` : `; check ${what}`
+  const status = result.kind === 'failure' ? denied : result.status
+  const message = `${targetId(target)}: denied the gateway access with status ${status}${why}`
+  const waitMs = waitingTime(result) ?? (refusal && result.body ? inBody(result.body) : null)
+  const headers =
+    waitMs === null ? {} : { headers: { ...result.headers, 'retry-after': `${waitMs / 1_000}` } }
+  const code = refusal?.code ?? error?.code ?? null
+  return {
+    ...failure('failed', 'upstream_refused', message, started(result)),
+    ...headers,
+    error: { message: sentence ?? '', code: code && CODE.test(code) ? code : null, status: denied },
+  }
+}
+
+/** Error codes that a record accepts. */
+const CODE = /^[\w.-]{1,64}$/
+
+/** Maximum characters of a provider's sentence that a client sees. */
+const MAX_SHOWN_LENGTH = 1_000
 
 /** Maximum bytes of an error that is stored while another target is tried, because many calls may wait. */
 const MAX_STORED_ERROR_BYTES = 2 ** 16
@@ -558,8 +628,12 @@ function shortened(answer: Failure): Failure {
 /**
  * Returns true for a limit on the caller's own account, which does not affect the target for other callers.
  */
-const isOfOneCaller = ({ status }: Failure, { provider }: Target, { providers }: SendOptions): boolean =>
-  providers.get(provider)!.credentials.areCallers && (status === 429 || status === 402)
+const isOfOneCaller = (
+  { status, error }: Failure,
+  { provider }: Target,
+  { providers }: SendOptions,
+): boolean =>
+  providers.get(provider)!.credentials.areCallers && (status === 429 || (error?.status ?? status) === 402)
 
 /** Words a refusal by the facts known about its credential. */
 const explained = (answer: Failure, target: Target, why: string): Failure => ({
@@ -579,14 +653,6 @@ function answeredOf(answer: AttemptResult): CredentialAnswer | null {
     headers,
     code: error?.code ?? null,
     message: error?.message ?? null,
-    retryAfterMs: retryAfterMs(answer),
+    retryAfterMs: waitingTime(answer),
   }
-}
-
-/** Returns `Retry-After` in ms, from seconds or a date; null if absent or invalid. */
-export function retryAfterMs({ headers }: Pick<Failure, 'headers'>): number | null {
-  const value = headers['retry-after']
-  if (!value) return null
-  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - clock.now()
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), 3_600_000) : null
 }

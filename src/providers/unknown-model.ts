@@ -1,9 +1,7 @@
 // Recognizes a 404 for a model that the provider does not know: it is retired, misspelt, or not available to
 // this account. Providers word this error differently, some of them outside their own error format. The error
-// is therefore recognized by its code or by the model's name in the body. Pure; knows no dialect.
-
-/** Codes of OpenAI, Together and Azure for errors that do not name the model. */
-const CODES = /"(model_not_found|model_not_available|DeploymentNotFound)"/
+// is therefore recognized by the model's name in the body; src/models/refusals.yaml has the codes and sentences of
+// errors that do not name it, or have another status. Pure; knows no dialect.
 
 /** Maximum bytes of the body that are searched, because an error is short. */
 const MAX_SEARCHED_BYTES = 16_384
@@ -12,7 +10,7 @@ const MAX_SEARCHED_BYTES = 16_384
 export function isUnknownModel(status: number, body: Buffer, model: string): boolean {
   if (status !== 404) return false
   const text = body.subarray(0, MAX_SEARCHED_BYTES).toString('utf8')
-  return isJson(text) && (CODES.test(text) || names(text, model))
+  return isJson(text) && names(text, model)
 }
 
 /** Excludes HTML pages. HTML pages come from a wrong path, so the base URL is wrong for every model. */

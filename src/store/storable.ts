@@ -100,6 +100,7 @@ const endOf = ({ n, target, credential = null, ...end }: EndedAttempt): EndedAtt
   outcome: end.outcome,
   status: count(end.status),
   errorCode: text(end.errorCode),
+  refusal: text(end.refusal ?? null),
   tokens: tokensOf(end.tokens),
   losses: end.losses ? end.losses.map(String) : null,
   credential: text(credential),

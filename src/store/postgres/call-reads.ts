@@ -81,6 +81,7 @@ export function openCallReads(
       const attempts = JSON.parse(row.attempt_log) as CallDetail['attempt_log']
       const attempt_log = attempts.map((each) => ({
         ...each,
+        refusal: each.refusal ?? null, // absent in a row of an older release
         cost_usd: each.cost_usd && roundUsd(each.cost_usd), // in the form written by an older release
       }))
       return { ...toRecord(row), attempt_log, artifact: { available: false, bytes: 0 } }

@@ -369,6 +369,11 @@ export const STEPS: readonly string[] = [
       WHERE id IN (NEW.object_id, 'files/' || NEW.object_id) AND provider = NEW.resolved_provider;
   END;
   `,
+
+  // 26: the provider's sentence about a refusal.
+  `
+  ALTER TABLE call_attempts ADD COLUMN refusal TEXT;
+  `,
 ]
 
 /** The newest schema. */
