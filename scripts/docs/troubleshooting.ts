@@ -87,8 +87,8 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     todo: 'Send less, for example smaller images, or raise `server.body_limit`.',
   },
   unsupported_media_type: {
-    happened: 'The body was not sent as plain JSON.',
-    todo: 'Send `Content-Type: application/json`, without compression.',
+    happened: 'The body was not sent as JSON, or in a compression that the gateway does not decode.',
+    todo: 'Send `Content-Type: application/json`. A compressed body may be in gzip, deflate, br or zstd.',
   },
   upgrade_refused: {
     happened:

@@ -92,9 +92,9 @@ const REFUSED: readonly Refused[] = [
     code: 'unsupported_media_type',
   },
   {
-    name: 'a compressed body',
+    name: 'an unknown coding',
     body: gzipSync('{}'),
-    headers: { 'content-encoding': 'gzip' },
+    headers: { 'content-encoding': 'compress' },
     status: 415,
     code: 'unsupported_media_type',
   },

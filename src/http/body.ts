@@ -8,6 +8,7 @@ import { on, REPORTED } from '../shared/boundary.ts'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
 import { inTurn, LARGE_BYTES } from '../shared/turns.ts'
 import type { CallSlot } from './call-slots.ts'
+import { decodedBody, MAX_DISCARDED_BYTES, tooLarge } from './decoded-body.ts'
 import { areTiny } from './pieces.ts'
 
 export interface JsonBody {
@@ -15,9 +16,6 @@ export interface JsonBody {
   readonly text: string
   readonly json: Record<string, unknown>
 }
-
-/** Bytes of an oversized body that are read before the connection is cut. */
-const MAX_DISCARDED_BYTES = 64 * 2 ** 20
 
 /**
  * Maximum number of values in a body; an empty list or object counts twice. Parsing blocks every other call,
@@ -35,7 +33,7 @@ export interface BodyTaker {
 /**
  * Reads the body of a request for `taker`. Refuses with `unsupported_media_type`, `body_too_large`, `overloaded`,
  * `invalid_json` or `client_closed`. A body that is too large is refused before it is fully read. A body with too
- * many values is refused before it is parsed.
+ * many values is refused before it is parsed. A compressed body is decoded; the limit holds before and after.
  */
 export function readJson(request: IncomingMessage, limit: number, slot: CallSlot, taker: BodyTaker): void {
   refuseByHeaders(request, limit)
@@ -72,11 +70,6 @@ function refuseByHeaders({ headers }: IncomingMessage, limit: number): void {
       'unsupported_media_type',
       'A request with an Origin must have the Content-Type application/json.',
     )
-  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
-    throw new GatewayError(
-      'unsupported_media_type',
-      'Compressed request bodies are not accepted; send the body uncompressed.',
-    )
   if (Number(headers['content-length']) > limit) throw tooLarge(limit)
 }
 
@@ -111,12 +104,6 @@ function parse(bytes: Buffer): JsonBody {
   return { text, json: json as Record<string, unknown> }
 }
 
-const tooLarge = (limit: number) =>
-  new GatewayError(
-    'body_too_large',
-    `The body is larger than ${limit} bytes; the operator can raise server.body_limit.`,
-  )
-
 /**
  * Collects the pieces in one buffer as they arrive. Without this buffer, a body in one-byte pieces would take
  * a hundred times its size. The request and its listeners live as long as the call, so the listeners retain
@@ -138,9 +125,11 @@ function collect(
     if (settled) return
     settled = true
     body = null
+    if (source !== request) source.destroy()
     reject(error)
   }
   const gone = () => refuse(new GatewayError('client_closed', 'The client disconnected.'))
+  const source = decodedBody(request, limit, slot)
   const listeners = {
     data(chunk: Buffer) {
       const before = size
@@ -162,7 +151,7 @@ function collect(
       }
       if (before > 0) chunk.copy(body!, before)
     },
-    error: gone,
+    error: (error: Error) => (error instanceof GatewayError ? refuse(error) : gone()),
     close() {
       if (!request.complete) gone()
     },
@@ -175,7 +164,7 @@ function collect(
       resolve(bytes)
     },
   }
-  on(request, listeners, (cause) => {
+  on(source, listeners, (cause) => {
     if (settled) return
     refuse(asGatewayError(cause))
     return REPORTED

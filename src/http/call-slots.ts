@@ -23,6 +23,8 @@ export interface CallSlot {
   complete(): void
   /** Takes memory for something else that the call holds. Throws `overloaded` if there is none. */
   take(bytes: number): void
+  /** Gives back memory that `hold` took for as many bytes. */
+  give(bytes: number): void
   /** Releases the slot at the end of the call. */
   leave(): void
 }
@@ -90,6 +92,10 @@ class Slot implements CallSlot {
 
   take(bytes: number): void {
     if (!this.#share.take(bytes)) throw noMemory()
+  }
+
+  give(bytes: number): void {
+    this.#share.give(REQUEST_WEIGHT * bytes)
   }
 
   leave(): void {

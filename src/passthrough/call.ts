@@ -21,6 +21,7 @@ import { type Credential, type CredentialAnswer, CredentialError } from '../cred
 import { errorCode, isObject, member } from '../dialects/json.ts'
 import { DIALECTS } from '../dialects/registry.ts'
 import { countPiece } from '../http/collect-pieces.ts'
+import { decodedBody } from '../http/decoded-body.ts'
 import type { Admitted } from '../http/endpoint.ts'
 import { delivered, replyError, replyRelayed, routeHeaders } from '../http/reply.ts'
 import { agentOf, sessionOf } from '../http/session.ts'
@@ -81,6 +82,8 @@ export class PassthroughCall implements Receiver {
   readonly #response: ServerResponse
   readonly #context: CallContext
   readonly #upload: Upload
+  /** True if the client compressed the body. */
+  readonly #isDecoded: boolean
   /** Arrival in ms of the `performance` clock. */
   readonly #start = clock.monotonic()
   #state: 'arriving' | 'on record' | 'closed' = 'arriving'
@@ -137,7 +140,10 @@ export class PassthroughCall implements Receiver {
     this.#admitted = admitted
     this.#response = response
     this.#context = maskingOwn(context, admitted.caller.credential)
-    this.#upload = new Upload(admitted.request, context.config.resilience.idle)
+    const { request, slot } = admitted
+    const body = decodedBody(request, context.config.server.body_limit, slot)
+    this.#isDecoded = body !== request
+    this.#upload = new Upload(body, context.config.resilience.idle)
   }
 
   /** Never rejects. */
@@ -353,7 +359,7 @@ export class PassthroughCall implements Receiver {
     if (this.#hasNoBody) return { headers, body: null }
     if (this.#upload.isWhole) return { headers, body: begin }
     const { 'content-length': length } = this.#admitted.request.headers
-    if (length !== undefined)
+    if (length !== undefined && !this.#isDecoded)
       headers.push('content-length', String(Number(length) + begin.length - this.#head.length))
     return { headers, body: exchange.taking(this.#pieces(begin)) as never }
   }

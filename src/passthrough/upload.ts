@@ -1,6 +1,6 @@
-// A request body in transit: first its beginning, then one piece after another. The next piece is read only
+// A request body in transit, decoded: first its beginning, then one piece after another. The next piece is read only
 // when the previous one was accepted. Independent of the provider.
-import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import { GatewayError } from '../core/errors.ts'
 import { countPiece } from '../http/collect-pieces.ts'
 import { areTiny } from '../http/pieces.ts'
@@ -26,7 +26,7 @@ export interface Splice {
 }
 
 export class Upload {
-  readonly #request: IncomingMessage
+  readonly #request: Readable
   readonly #idle: number
   #queue: Buffer[] = []
   #size = 0
@@ -40,7 +40,7 @@ export class Upload {
   received = 0
 
   /** `idle`: maximum time for which the client may send nothing while a piece is awaited, ms. */
-  constructor(request: IncomingMessage, idle: number) {
+  constructor(request: Readable, idle: number) {
     this.#request = request
     this.#idle = idle
     const fail = () => this.#fail(GONE)
@@ -50,7 +50,7 @@ export class Upload {
         this.#ended = true
         this.#wake()
       },
-      error: fail,
+      error: (error: Error) => this.#fail(error instanceof GatewayError ? error : GONE),
       close: () => {
         if (!this.#ended) fail()
       },
