@@ -6,7 +6,7 @@ import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 
 /** Answer that several failed calls have in common. */
-export interface Cause {
+interface Cause {
   /** Complete sentence about the cause. */
   readonly what: string
   /** Ids of the verdicts that the cause explains. */

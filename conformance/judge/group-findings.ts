@@ -2,7 +2,7 @@
 // way. Pure.
 import type { Verdict } from './judge.ts'
 
-export interface Answered {
+interface Answered {
   /** Such as `KEEP-01/no-secret-in-answers`. */
   readonly id: string
   /** `open`: the target cannot be shown to be at fault. */

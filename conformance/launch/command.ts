@@ -7,7 +7,7 @@ import type { Process } from './instance.ts'
 import { StartError } from './instance.ts'
 import { atExit } from './on-exit.ts'
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
 }

@@ -23,7 +23,7 @@ const STOP_TIMEOUT_S = 10
 type Engine = Awaited<ReturnType<typeof findEngine>>
 type Handle = Awaited<ReturnType<Engine['container']['create']>>
 
-export interface ContainerOptions {
+interface ContainerOptions {
   readonly image: string
   readonly command?: readonly string[] | undefined
   readonly env?: Readonly<Record<string, string>>
@@ -256,7 +256,7 @@ export class Container {
 /** Maximum number of attempts to copy a directory. */
 const MAX_COPIES = 5
 
-export interface StartedContainer {
+interface StartedContainer {
   /**
    * URL at which this machine reaches the container's port. It differs after each start, and is null if the
    * container has ended.

@@ -41,7 +41,7 @@ const RELAY = `
 /** Line in which the mock prints its providers. */
 const TOLD = /^\{"url".*\}$/m
 
-export interface MockInContainer {
+interface MockInContainer {
   readonly control: MockControl
   /** Addresses for other containers on the network. */
   readonly values: Values

@@ -14,7 +14,7 @@ import { startMockContainer } from './mock-container.ts'
 import { controlOf, valuesOf } from './mock-control.ts'
 import { atExit } from './on-exit.ts'
 
-export interface RunMock {
+interface RunMock {
   readonly control: MockControl
   readonly values: Values
   /** Mock object; null if the mock runs in a container. */

@@ -9,7 +9,7 @@ import { createServer, type Server } from 'node:net'
 const PORTS = [20_000, 32_000] as const
 
 /** Port for one instance during its lifetime. */
-export interface ReservedPort {
+interface ReservedPort {
   readonly port: number
   release(): Promise<void>
 }

@@ -24,7 +24,7 @@ import { reservePort } from './port.ts'
 import { checkBase, manage, setUp } from './setup.ts'
 
 /** Environment of a start. */
-export interface StartOptions {
+interface StartOptions {
   /** Addresses and keys of the mock as template values: `mock.openai.base_url` and so on. */
   readonly values: Values
   /** Configuration variant of the target file; null for the default. */

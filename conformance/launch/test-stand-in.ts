@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import type { Target } from '../target/schema.ts'
 
 /** Settings of the mock gateway, from its environment. */
-export interface StandIn {
+interface StandIn {
   readonly port: number
   readonly base_path: string
   readonly ready: Target['ready']

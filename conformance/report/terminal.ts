@@ -34,7 +34,7 @@ export const causesIn = ({ causes, verdicts }: Pick<Results, 'causes' | 'verdict
   return causes.map(({ what, verdicts: explained }) => `${explained.length} of ${failed}: ${what}`)
 }
 
-export interface TerminalOptions {
+interface TerminalOptions {
   readonly color: boolean
   /** Width of the terminal, cells. */
   readonly columns: number

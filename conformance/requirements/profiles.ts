@@ -47,7 +47,7 @@ const profile = z
   })
   .refine(({ scopes, rows }) => (scopes.length === 0) !== (rows.length === 0), 'scopes or rows, and not both')
 
-export type ProfileFile = z.output<typeof profile>
+type ProfileFile = z.output<typeof profile>
 
 const known = new Map<Profile, ProfileFile>()
 

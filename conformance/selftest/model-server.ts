@@ -21,7 +21,7 @@ export interface ModelAnswer {
   output: number
 }
 
-export interface ServerFaults {
+interface ServerFaults {
   readonly said?: (said: ModelAnswer, body: AnyJson) => void
   readonly body?: (json: AnyJson, path: string) => unknown
   /** Changes each event of a stream as it is written. */
@@ -34,7 +34,7 @@ export interface ServerFaults {
   readonly contentType?: string
 }
 
-export interface ModelServer {
+interface ModelServer {
   readonly url: string
   /** Requests for an inference, with their token limits and their generated tokens. */
   readonly seen: { calls: number; allowed: number; input: number; output: number }

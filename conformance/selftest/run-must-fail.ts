@@ -43,7 +43,7 @@ export function targetOf(name: string, { asCommand = false }: Pick<MustFail, 'as
   return { ...target, name, start, env: { ...target.env, ADMIN_KEY: '{{key.admin}}' } }
 }
 
-export interface TryOptions {
+interface TryOptions {
   /** Runs all checks, not only those expected to fail. */
   readonly cross?: boolean
   /** Checks or findings that are expected instead of the declared checks and findings. */

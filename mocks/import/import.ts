@@ -25,12 +25,12 @@ export interface Imported {
 }
 
 /** Number of an exchange in its file, and the name of its recording. */
-export interface ImportedExchange {
+interface ImportedExchange {
   readonly exchange: number
   readonly name: string
 }
 
-export interface ImportOptions {
+interface ImportOptions {
   readonly out: string
   /** Date for an exchange without a date. */
   readonly today: string

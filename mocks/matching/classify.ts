@@ -7,7 +7,7 @@ import { providers } from '../providers/registry.ts'
 import { deploymentName, modelName, namesItsModels, redactPath } from '../redaction/paths.ts'
 import type { MatchInput } from './match.ts'
 
-export interface ClassifiedRequest {
+interface ClassifiedRequest {
   /** Name of a mock, or `hostName` of the requested host. */
   readonly provider: string
   readonly method: string

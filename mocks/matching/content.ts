@@ -7,7 +7,7 @@ import { suspectIn } from './mask.ts'
 import { holds, type Spoken } from './predicate.ts'
 
 /** Recording with digests of its request. */
-export type SaidRecording = Recording & { readonly request: { readonly said: Said } }
+type SaidRecording = Recording & { readonly request: { readonly said: Said } }
 
 export const hasSaid = (recording: Recording): recording is SaidRecording =>
   recording.request.said !== undefined
@@ -16,7 +16,7 @@ export const hasSaid = (recording: Recording): recording is SaidRecording =>
  * Recordings that match. Those in `hits` take turns. Those in `tied` have different contents, so none of them
  * answers.
  */
-export type ContentHits = { readonly hits: readonly Recording[] } | { readonly tied: readonly Recording[] }
+type ContentHits = { readonly hits: readonly Recording[] } | { readonly tied: readonly Recording[] }
 
 export const NO_HITS: ContentHits = { hits: [] }
 

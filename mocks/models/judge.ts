@@ -8,7 +8,7 @@ import type { Recording } from '../recording/format.ts'
 import { modelProblem } from './check.ts'
 import type { RequestHeaders } from './problem.ts'
 
-export interface ModelVerdict {
+interface ModelVerdict {
   /** Problem as shown in the ledger. */
   readonly problem: string
   readonly refused: RefusedRequest

@@ -6,7 +6,7 @@ import { endpointOf, type MockProvider } from '../provider.ts'
 import { hostName } from '../redaction/paths.ts'
 
 /** Folder of recordings, and the request's path below the provider's base path. */
-export interface RecordingFolder {
+interface RecordingFolder {
   readonly provider: string
   readonly path: string
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 
 type Json = Readonly<Record<string, unknown>>
 
-export interface Fitted {
+interface Fitted {
   /** Answer in the requested form: bytes unchanged, anything else as JSON; null if it cannot be made up. */
   readonly body: unknown
   /** Content type, if it differs from the recording's. */

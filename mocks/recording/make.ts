@@ -22,7 +22,7 @@ import { hideFolder, withoutFolder } from './folder.ts'
 import type { Recording, RecordingHead } from './format.ts'
 
 /** Facts that the exchange itself does not contain. */
-export interface RecordingSource {
+interface RecordingSource {
   readonly provider: string
   /** Base path of the provider, without a trailing slash; the endpoint follows. */
   readonly basePath: string

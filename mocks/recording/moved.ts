@@ -4,7 +4,7 @@ import type { Recording } from './format.ts'
 import { kindOf, type RecordedAnswer, shapeOf } from './structure.ts'
 
 /** Differences of a recording from newer answers. All lists are empty if nothing changed. */
-export interface Moved {
+interface Moved {
   /** Facts that no newer answer has. */
   readonly gone: readonly string[]
   /** Facts that every newer answer has, but the recording lacks. */

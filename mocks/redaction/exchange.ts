@@ -14,7 +14,7 @@ import { planPieces } from './tool-arguments.ts'
 import { isPathWord, isStructural } from './vocabulary.ts'
 
 /** Exchange that may be stored, and the secrets that it must not contain. */
-export interface Redacted {
+interface Redacted {
   readonly method: string
   readonly path: string
   /**
@@ -124,7 +124,7 @@ function withoutValues(body: Buffer, values: readonly string[]): Buffer {
  * Parts of an answer that redaction needs. A stored recording has the same parts, and redacting it again
  * changes nothing.
  */
-export interface RedactableAnswer {
+interface RedactableAnswer {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>

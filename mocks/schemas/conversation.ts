@@ -168,7 +168,7 @@ export function geminiConversation({ contents }: Json): Problem | null {
 }
 
 /** A turn of a Gemini conversation; `first`: index of its first content. */
-export interface GeminiTurn {
+interface GeminiTurn {
   readonly first: number
   readonly parts: readonly Json[]
 }

@@ -2,7 +2,7 @@
 // description of the algorithm without AWS's libraries, so that it can verify their signatures.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
-export interface SignedRequest {
+interface SignedRequest {
   readonly method: string
   /** Path as received, percent-encoded. */
   readonly rawPath: string
@@ -23,7 +23,7 @@ export interface AwsAccount {
   readonly isDenied?: boolean
 }
 
-export interface VerifyOptions {
+interface VerifyOptions {
   readonly accounts: readonly AwsAccount[]
   /** Required region; by default, any region is accepted. */
   readonly region?: string
@@ -33,7 +33,7 @@ export interface VerifyOptions {
 }
 
 /** AWS's name of an error and its message. */
-export interface SignatureProblem {
+interface SignatureProblem {
   readonly type: string
   readonly message: string
 }

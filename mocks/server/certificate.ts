@@ -5,7 +5,7 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 import { isIP } from 'node:net'
 
 /** Certificates and key as PEM. */
-export interface Certified {
+interface Certified {
   /** Certificate of the authority, for clients that must trust the mock. */
   readonly ca: string
   /** Certificates that the server sends: its own and the authority's. */

@@ -115,7 +115,7 @@ function randomFrom(text: string): () => number {
 }
 
 /** Chaos of one test: its settings, and the count of calls so far. */
-export interface ChaosCount {
+interface ChaosCount {
   /** Starts again with these settings, or without chaos. */
   set(numbers: ParsedChaos | null): void
   /** Returns the planned outcome of the next call; null without settings. */

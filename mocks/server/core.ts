@@ -116,7 +116,7 @@ export interface MockControls {
 }
 
 /** Request as the transport read it. */
-export interface Incoming {
+interface Incoming {
   readonly method: string
   readonly url: URL
   /** Path as received, without the query. */
@@ -137,7 +137,7 @@ export interface Incoming {
   readonly socket?: object | null
 }
 
-export interface Reception {
+interface Reception {
   readonly answer: MockAnswer
   readonly note: Notes
   readonly gate: Gates['wait']

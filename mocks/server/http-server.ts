@@ -17,7 +17,7 @@ import type { World } from './core.ts'
 import { mayUpgrade, serveSockets } from './web-sockets.ts'
 
 /** Certificate and key of the server, as PEM; null for plain HTTP. */
-export type Tls = { readonly cert: string; readonly key: string } | null
+type Tls = { readonly cert: string; readonly key: string } | null
 
 /** Creates a server that is not listening yet. `onConnection` is called for every connection, used or not. */
 export function createMockServer(world: World, onConnection: () => void, tls: Tls = null): Server {

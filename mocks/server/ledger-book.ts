@@ -13,7 +13,7 @@ export interface OpenEntry extends Writable<Omit<LedgerEntry, 'n' | 'body' | 'an
   answer: Writable<Omit<LedgerAnswer, 'body'>> & { sent: Uint8Array[] }
 }
 
-export interface LedgerBook {
+interface LedgerBook {
   /** Adds an entry, which may be completed later. */
   enter(entry: OpenEntry): void
   /** Returns entries with a greater `n`, in order. */

@@ -74,7 +74,7 @@ const usage = z.strictObject({
 })
 
 /** Parts of a call that the `when` of a script can examine. */
-export interface ScriptedCall {
+interface ScriptedCall {
   readonly provider: string
   readonly model: string | null
   readonly kind: RequestKind

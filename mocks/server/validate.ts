@@ -15,7 +15,7 @@ export interface Validation {
 
 export const NO_CREDENTIAL = 'no credential'
 
-export interface ValidationRules {
+interface ValidationRules {
   /** Valid key; null if any key is valid and none is required. */
   readonly key: string | null
   /** True if unknown top-level fields are refused, as the provider does, instead of only noted. */

@@ -28,7 +28,7 @@ export interface Load {
   readonly openings: Openings
 }
 
-export interface BenchResults {
+interface BenchResults {
   readonly targets: readonly BenchTarget[]
   readonly load: readonly Load[]
   readonly streams: ReadonlyMap<string, StreamRound[]>

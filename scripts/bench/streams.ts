@@ -15,7 +15,7 @@ export interface StreamRound {
   readonly flatOut: number
 }
 
-export interface StreamSizes {
+interface StreamSizes {
   /** Number of short streams in a round, for the time to the first event. */
   readonly short: number
   readonly events: number

@@ -52,7 +52,7 @@ export async function startBareProxy(upstream: BenchTarget): Promise<BenchTarget
   }
 }
 
-export interface WaybillOptions {
+interface WaybillOptions {
   /** Arguments for Node. */
   readonly nodeArgs?: readonly string[]
   /** Additions to the configuration. */

@@ -7,7 +7,7 @@ const TESTS = /[.-]test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$/
 const IMPORT = /(?:\bfrom|\bimport\()\s*'(\.[^']+)'/g
 
 /** Folder -> folders that it may import. */
-export type ImportRules = ReadonlyMap<string, readonly string[]>
+type ImportRules = ReadonlyMap<string, readonly string[]>
 
 const names = (cell: string): string[] => [...cell.matchAll(/`([\w/-]+)`/g)].map(([, name]) => name!)
 

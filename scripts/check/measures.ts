@@ -16,7 +16,7 @@ const SIBLINGS =
   /^(src\/dialects\/)[^/]+\/.*|^(scripts\/gateways\/installs|conformance\/selftest\/must-\w+)\/.*/
 const NOUN_CLAUSE = /^(?:What|Whether|Where|Who|Which|Nobody)\b/
 
-export interface LongFunction {
+interface LongFunction {
   readonly line: number
   readonly lines: number
 }
@@ -83,7 +83,7 @@ function main(): void {
       1,
     ],
     ['npm scripts', npmScripts.length, 14],
-    ['exported names with two meanings', [...homes.values()].filter(({ size }) => size > 1).length, 40],
+    ['exported names with two meanings', [...homes.values()].filter(({ size }) => size > 1).length, 39],
     [
       'lines of TypeScript without tests',
       [...texts.values()].reduce((sum, text) => sum + text.split('\n').length - 1, 0),

@@ -12,12 +12,12 @@ const GAPS: Readonly<Record<string, string>> = {
     'missed: 1.40 times an empty program instead of 1.3 (`npm run bench -- status-line`, docs/status-line.md)',
 }
 
-export interface ContractRow {
+interface ContractRow {
   readonly id: string
   readonly sentence: string
 }
 
-export interface NamedTest {
+interface NamedTest {
   readonly file: string
   readonly name: string
 }

@@ -40,7 +40,7 @@ export const SERVICES = {
     }
   },
 }
-export type ServiceName = keyof typeof SERVICES
+type ServiceName = keyof typeof SERVICES
 
 /** Installs npm packages in the current directory. */
 export const NPM = 'npm install --no-save --no-audit --no-fund --ignore-scripts --prefix .'

@@ -39,7 +39,7 @@ export interface StoredRun {
   readonly profiles?: Readonly<Record<string, ProfileResult>>
 }
 
-export interface ProfileResult extends Pick<Results, 'conclusion' | 'counts' | 'duration'> {
+interface ProfileResult extends Pick<Results, 'conclusion' | 'counts' | 'duration'> {
   readonly date: string
   /** Ids of the requirements that did not hold. */
   readonly wrong: readonly string[]

@@ -17,10 +17,10 @@ export const capturesDir =
   process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../../shared/cassettes', import.meta.url))
 
 /** Structures of all captures by "provider endpoint kind". */
-export type Captures = ReadonlyMap<string, readonly ReadonlySet<string>[]>
+type Captures = ReadonlyMap<string, readonly ReadonlySet<string>[]>
 
 /** Compared recording; `drift` is null if there is no capture of its kind. */
-export interface DriftRow {
+interface DriftRow {
   readonly name: string
   readonly kind: string
   readonly captures: number

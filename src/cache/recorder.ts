@@ -5,7 +5,7 @@ import type { Loss } from '../core/losses.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 
 /** Bytes left for all collected streams together. */
-export interface Room {
+interface Room {
   left: number
 }
 

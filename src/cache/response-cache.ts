@@ -9,7 +9,7 @@ import type { CachedAnswer } from './recorder.ts'
 import { Recorder } from './recorder.ts'
 
 /** Fields that identify equal requests. */
-export interface CacheableRequest {
+interface CacheableRequest {
   readonly endpoint: string
   readonly keyName: string | null
   /**

@@ -33,14 +33,14 @@ export interface Storing {
 }
 
 /** Settings for remembering the items of one answer. */
-export interface Remembering {
+interface Remembering {
   readonly items: GivenItems
   readonly named: NamedItems
   readonly openCollector: AnswerStoring['openCollector']
   readonly keyName: string | null
 }
 
-export interface KeepingOptions {
+interface KeepingOptions {
   readonly callId: string
   readonly write: Store['write']
   readonly mask: (text: string) => string

@@ -14,7 +14,7 @@ import type { BackgroundRun, BackgroundRunner } from './background-run.ts'
 import { maskedCode } from './closing.ts'
 import type { CallContext } from './context.ts'
 
-export interface BackgroundDeps {
+interface BackgroundDeps {
   readonly write: Store['write']
   /** Returns the current context. */
   readonly context: () => Pick<CallContext, 'providers' | 'price' | 'mask' | 'now' | 'config'>

@@ -9,7 +9,7 @@ import type { CallContext } from './context.ts'
 
 export type Closing = Extract<Write, { kind: 'close' }>
 
-export interface EndOfCall extends AnswerResult {
+interface EndOfCall extends AnswerResult {
   readonly id: string
   readonly route: Route
   /** Details of how the call was sent; null if it was not sent. */

@@ -4,7 +4,7 @@ import type { ParsedEvent } from '../core/call.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
 
 /** Returns an answer or an event with its model renamed. Returns it unchanged if it names no model. */
-export type Rename = (bytes: Buffer, parsed: ParsedEvent) => Buffer
+type Rename = (bytes: Buffer, parsed: ParsedEvent) => Buffer
 
 type Renamer = Pick<ClientDialect, 'renameModel'>
 

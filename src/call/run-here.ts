@@ -39,7 +39,7 @@ export function plainIfRunHere(
   return { ...body, text: plain, json: JSON.parse(plain) }
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly callId: string
   readonly keyName: string | null
   readonly store: ResponseStore

@@ -3,14 +3,14 @@ import { basename } from 'node:path'
 import { AGENTS, type Agent, ANY_PROGRAM } from './agent-table.ts'
 
 /** A model in the gateway's list, with the known limits in tokens. */
-export interface LaunchModel {
+interface LaunchModel {
   readonly id: string
   readonly isRoute: boolean
   readonly context?: number | undefined
   readonly output?: number | undefined
 }
 
-export interface LaunchInput {
+interface LaunchInput {
   /** URL of the gateway, without a trailing slash. */
   readonly url: string
   /** Null if the gateway has no keys. */

@@ -4,7 +4,7 @@ import { type Config, loadConfig } from '../config/load.ts'
 import { createPricer, pricingOf } from '../pricing/pricing.ts'
 import { complain, print } from './output.ts'
 
-export interface ConfigCheckOptions {
+interface ConfigCheckOptions {
   readonly config: string
   readonly env: Readonly<Record<string, string | undefined>>
 }

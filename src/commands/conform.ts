@@ -44,7 +44,7 @@ const USAGE = 2
 const NOT_RUN = 3
 const STALE = 4
 
-export interface ConformCommand extends MockAddress {
+interface ConformCommand extends MockAddress {
   readonly target: string
   readonly profile: string
   readonly set?: string

@@ -10,7 +10,7 @@ import { routingFindings } from './doctor-routing.ts'
 import { GatewayAccessError, gatewayAddress, gatewayAt } from './gateway-client.ts'
 import { print } from './output.ts'
 
-export interface DoctorOptions {
+interface DoctorOptions {
   readonly config: string
   readonly keyFile?: string
   readonly env: Readonly<Record<string, string | undefined>>

@@ -10,7 +10,7 @@ import { againFolder, askAgain, type Plan, planAgain } from './ask-again.ts'
 import { print } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
-export interface DriftOptions {
+interface DriftOptions {
   readonly dir: string
   /** Sends the calls; without this option they are only announced. */
   readonly live?: boolean

@@ -5,7 +5,7 @@ import { ANSWER_MS, gatewayAt, namedGateway, streamFrom } from './gateway-client
 import { filtersOf, type LogsOptions, nothingFound } from './logs.ts'
 import { complain } from './output.ts'
 
-export interface ExportOptions
+interface ExportOptions
   extends Pick<LogsOptions, 'config' | 'url' | 'keyFile' | 'since' | 'until' | 'filters' | 'env'> {
   readonly form: string
   readonly columns?: string

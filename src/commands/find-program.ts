@@ -5,7 +5,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { win32 } from 'node:path'
 import { UsageError } from './usage-error.ts'
 
-export interface Startable {
+interface Startable {
   readonly file: string
   /** Arguments that come before the user's own. */
   readonly before: readonly string[]

@@ -7,7 +7,7 @@ import { cleanLabel } from '../terminal/clean.ts'
 import { print } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
-export interface FleetCommand {
+interface FleetCommand {
   readonly config: string
   readonly env: Readonly<Record<string, string | undefined>>
 }

@@ -15,7 +15,7 @@ type Env = Readonly<Record<string, string | undefined>>
  * and none was found. key: the gateway requires a different key. unreadable: the gateway cannot read its
  * record now.
  */
-export type Trouble = 'absent' | 'slow' | 'broken' | 'stranger' | 'keyless' | 'key' | 'unreadable' | 'refused'
+type Trouble = 'absent' | 'slow' | 'broken' | 'stranger' | 'keyless' | 'key' | 'unreadable' | 'refused'
 
 /** Failed access. The message is complete for the user; callers decide by the fields. */
 export class GatewayAccessError extends Error {

@@ -13,7 +13,7 @@ import { configFrom, lineOf } from './init-from.ts'
 import { print } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
-export interface InitOptions {
+interface InitOptions {
   readonly file: string
   /** Configuration of another gateway; replaces all questions. */
   readonly from?: string

@@ -6,7 +6,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { KeyConfig } from '../config/load.ts'
 
-export interface KeyNewOptions {
+interface KeyNewOptions {
   /** Name of the key, in the form that the configuration allows. */
   readonly name: string
   readonly role: KeyConfig['role']

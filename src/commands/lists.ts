@@ -7,7 +7,7 @@ import { ANSWER_MS, gatewayAt, namedGateway } from './gateway-client.ts'
 import { complain, json as toJson } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
-export interface ListOptions {
+interface ListOptions {
   readonly config: string
   readonly url?: string
   readonly keyFile?: string

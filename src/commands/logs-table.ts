@@ -57,7 +57,7 @@ const REFUSED = 'refused'
 
 type Format = Parameters<typeof styleText>[0]
 /** Colours a string, or returns it unchanged. */
-export type Paint = (format: Format, text: string) => string
+type Paint = (format: Format, text: string) => string
 
 interface Column {
   readonly title: string

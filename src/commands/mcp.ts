@@ -76,7 +76,7 @@ const TOOLS: readonly Tool[] = [
   },
 ]
 
-export interface McpOptions {
+interface McpOptions {
   readonly url?: string
   readonly config: string
   readonly keyFile?: string

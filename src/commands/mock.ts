@@ -7,7 +7,7 @@ import { ScriptError } from '../../mocks/server/script.ts'
 import { table } from '../terminal/table.ts'
 import { UsageError } from './usage-error.ts'
 
-export interface MockCommand {
+interface MockCommand {
   readonly port: number
   readonly controlPort: number
   readonly host: string

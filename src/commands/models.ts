@@ -12,7 +12,7 @@ import { table } from '../terminal/table.ts'
 import { complain, print, json as toJson } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
-export interface ModelsOptions {
+interface ModelsOptions {
   readonly model?: string | undefined
   readonly config: string
   readonly json?: boolean
@@ -92,7 +92,7 @@ function partsOf(id: string, { providers }: Loaded['config']): { provider: strin
 const LIST_TIMEOUT_MS = 20_000
 const MAX_LIST_BYTES = 8 * 2 ** 20
 
-export interface SyncOptions extends Omit<ModelsOptions, 'model' | 'json'> {
+interface SyncOptions extends Omit<ModelsOptions, 'model' | 'json'> {
   /** Providers to query; all by default. */
   readonly providers: readonly string[]
 }

@@ -23,7 +23,7 @@ const BATCH_MS = 50
 
 const ORDINARY = /^[\x20-\x7e]*\n?$/
 
-export interface LogLook {
+interface LogLook {
   /** True for lines for a person; otherwise JSON. */
   readonly pretty: boolean
   readonly colour: boolean
@@ -31,7 +31,7 @@ export interface LogLook {
   readonly stream?: DestinationStream
 }
 
-export interface OpenLog {
+interface OpenLog {
   readonly log: Log
   /**
    * Flushes pending lines. The process stays alive for them while they have a reader. Log nothing afterwards.

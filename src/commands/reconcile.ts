@@ -22,7 +22,7 @@ import { table } from '../terminal/table.ts'
 import { complain, print, json as toJson } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
-export interface ReconcileOptions {
+interface ReconcileOptions {
   readonly name: string
   readonly config: string
   readonly report?: string

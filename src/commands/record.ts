@@ -13,7 +13,7 @@ import { openLog } from './process-log.ts'
 import { type Program, runAgent } from './run.ts'
 import { UsageError } from './usage-error.ts'
 
-export interface RecordOptions {
+interface RecordOptions {
   /** Providers to record; all configured providers by default. */
   readonly provider?: string
   readonly config: string

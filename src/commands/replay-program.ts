@@ -9,7 +9,7 @@ import { startReplay } from './replay.ts'
 import { type Program, runAgent } from './run.ts'
 import { UsageError } from './usage-error.ts'
 
-export interface ReplayOptions extends Program {
+interface ReplayOptions extends Program {
   readonly config: string
   readonly recordings: string
   readonly port?: string

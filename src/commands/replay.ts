@@ -10,13 +10,13 @@ import type { Config } from '../config/load.ts'
 import type { Recordings } from '../gateway/create-gateway.ts'
 import { type FactTable, factTableOf, packageTable } from '../models/facts.ts'
 
-export interface Replay extends Recordings {
+interface Replay extends Recordings {
   /** Returns the requests to the providers in order, with the recording that answered each. */
   entries(): LedgerEntry[]
   dispose(): void
 }
 
-export interface ReplaySettings {
+interface ReplaySettings {
   readonly invent: boolean
   readonly lenient: boolean
   readonly similar?: boolean

@@ -13,7 +13,7 @@ import { GatewayAccessError, gatewayAddress, gatewayAt, readAddress } from './ga
 import { complain, json as toJson } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
-export interface RoutesOptions {
+interface RoutesOptions {
   readonly model?: string
   readonly config: string
   readonly json?: boolean

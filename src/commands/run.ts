@@ -26,7 +26,7 @@ export interface Program {
   readonly args: readonly string[]
 }
 
-export interface RunAgentOptions extends Program {
+interface RunAgentOptions extends Program {
   readonly url?: string
   readonly config: string
   readonly keyFile?: string

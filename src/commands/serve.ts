@@ -11,7 +11,7 @@ import { UsageError } from './usage-error.ts'
 import { stateOf, watchConfig } from './watch-config.ts'
 import { boundYoungGeneration } from './young-generation.ts'
 
-export interface ServeOptions {
+interface ServeOptions {
   readonly config: string
   readonly port?: string
   /** A directory of recordings, or true for the package's own. */

@@ -16,7 +16,7 @@ import { UsageError } from './usage-error.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-export interface StatuslineOptions {
+interface StatuslineOptions {
   readonly env: Env
   readonly client: string
   readonly scope: string
@@ -40,7 +40,7 @@ export async function draw(args: readonly string[], env: Env): Promise<void> {
   process.stdout.write(stdout)
 }
 
-export interface InstallCommand extends StatuslineOptions {
+interface InstallCommand extends StatuslineOptions {
   readonly sh?: boolean
   readonly wrap?: boolean
   readonly url?: string

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { gatewayAt, namedGateway } from './gateway-client.ts'
 import { complain, print } from './output.ts'
 
-export interface UiOptions {
+interface UiOptions {
   readonly config: string
   readonly url?: string
   readonly keyFile?: string

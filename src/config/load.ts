@@ -28,7 +28,7 @@ export type RouteConfig = Config['routes'][string]
 export type RuleConfig = RouteConfig['rules'][number]
 
 /** Values of `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, in lower or upper case. */
-export interface ProxyVariables {
+interface ProxyVariables {
   readonly http?: string | undefined
   readonly https?: string | undefined
   readonly except?: string | undefined
@@ -59,7 +59,7 @@ export class ConfigError extends Error {
   }
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** True in replay. A missing key is then no error, because no provider is reached. */
   readonly replay?: boolean

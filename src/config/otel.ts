@@ -4,7 +4,7 @@
 type Env = Readonly<Record<string, string | undefined>>
 type Fields = Readonly<Record<string, unknown>>
 
-export interface FromEnvironment {
+interface FromEnvironment {
   /** `telemetry` with the environment's settings; undefined if the environment switches tracing off. */
   readonly telemetry: Fields | undefined
   /** Variables by the setting that they set. */

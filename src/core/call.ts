@@ -147,7 +147,7 @@ export type Purpose = (typeof PURPOSES)[number]
 
 /** Uses of the cache: answer found, not found, or not looked up. */
 export const CACHE_USES = ['HIT', 'MISS', 'BYPASS'] as const
-export type CacheUse = (typeof CACHE_USES)[number]
+type CacheUse = (typeof CACHE_USES)[number]
 
 /** A skipped candidate with the reason. */
 export interface Skipped {

@@ -107,7 +107,7 @@ export interface RecordUsage {
   readonly other?: Readonly<Record<string, unknown>>
 }
 
-export interface RecordPart extends PartTokens {
+interface RecordPart extends PartTokens {
   readonly kind: string
   readonly model: string | null
   /** Cost of the part; 0 if it was declined and not billed. */

@@ -12,7 +12,7 @@ import type {
 } from './credentials.ts'
 import { Renewed } from './renewed.ts'
 
-export interface AwsOptions {
+interface AwsOptions {
   readonly provider: string
   /** Origin of the provider's base URL. */
   readonly origin: string

@@ -12,7 +12,7 @@ import {
 import type { KeySource } from './key-source.ts'
 import type { PoolKey, PoolState, Rest } from './pool-key.ts'
 
-export interface PoolOptions {
+interface PoolOptions {
   readonly provider: string
   readonly sources: ReadonlyMap<string, KeySource>
   readonly state: PoolState

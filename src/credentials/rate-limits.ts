@@ -8,7 +8,7 @@ export interface Remaining {
   readonly resetsAt: number
 }
 
-export interface RateLimits {
+interface RateLimits {
   readonly requests: Remaining | null
   readonly tokens: Remaining | null
 }

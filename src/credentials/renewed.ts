@@ -12,7 +12,7 @@ export interface Expiring<Value> {
   readonly expiresAt: number
 }
 
-export interface RenewalOptions<Value> {
+interface RenewalOptions<Value> {
   /** Fetches a new credential. Exceptions of `fetch` become errors of the waiting calls. */
   readonly fetch: () => Promise<Expiring<Value>>
   /** Returns the message for an error of `fetch`, without a secret. */

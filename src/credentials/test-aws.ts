@@ -37,7 +37,7 @@ export const useAccount = (t: TestContext, account: AwsAccount | null, more = {}
     ...more,
   })
 
-export interface BedrockOptions {
+interface BedrockOptions {
   readonly accounts?: readonly AwsAccount[]
   readonly now?: () => number
   /** Number of messages after which a stream fails, and the exception with which it fails. */

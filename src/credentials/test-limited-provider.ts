@@ -3,7 +3,7 @@
 import type { Script } from '../../mocks/test-upstream.ts'
 import { answer, fail } from '../../mocks/test-upstream.ts'
 
-export interface Limited {
+interface Limited {
   readonly script: Script
   /** Number of requests by key, including refused requests. */
   readonly requests: ReadonlyMap<string, number>

@@ -25,7 +25,7 @@ const SPENT_MS = 1_000
 const HELD_MS = 200
 
 /** A budget shared by all instances. */
-export interface SharedBudget extends Account {
+interface SharedBudget extends Account {
   /** Total budget, US dollars. */
   readonly usd: number
 }

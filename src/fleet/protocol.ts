@@ -25,7 +25,7 @@ export interface WorkerData {
   readonly shipped: number
 }
 
-export type PulseRequest = Omit<Beat, 'backlog' | 'since'>
+type PulseRequest = Omit<Beat, 'backlog' | 'since'>
 
 /** State of this instance in the shared log. */
 export interface Standing {

@@ -10,7 +10,7 @@ export interface SpoolLimits {
   readonly age: number
 }
 
-export interface Spool {
+interface Spool {
   /** Counts a call that begins. Call the returned function when the opening is in the journal or has failed. */
   began(): () => void
   /** Starts a check of the journal. Call the returned function with the result. */

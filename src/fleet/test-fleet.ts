@@ -6,7 +6,7 @@ import { NO_POSTGRES, startPostgres, type TestPostgres } from '../test/test-post
 
 export const skip = NO_POSTGRES
 
-export interface FleetTests {
+interface FleetTests {
   readonly postgres: TestPostgres
   /** Creates a database and returns its address. The database has the tables, or no tables with `empty`. */
   freshDatabase(empty?: 'empty'): Promise<string>

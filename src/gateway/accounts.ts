@@ -6,7 +6,7 @@ import type { Fleet } from '../fleet/fleet.ts'
 import type { KeyBudget } from '../observe/metrics.ts'
 import type { Journal, Spent } from '../store/store.ts'
 
-export interface AccountsDeps {
+interface AccountsDeps {
   readonly store: Pick<Journal, 'spending' | 'failure'>
   readonly fleet: Pick<Fleet, 'spentElsewhere'> | undefined
   /** Returns US dollars reserved for open calls. */
@@ -15,7 +15,7 @@ export interface AccountsDeps {
   readonly now: () => number
 }
 
-export interface Accounts {
+interface Accounts {
   /** Returns the amount spent at all gateways that share the budget. */
   readonly spentBy: (account: Account) => Spent
   readonly budgetUse: BudgetUse

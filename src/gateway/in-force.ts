@@ -38,7 +38,7 @@ const MAX_READS = 128
 /** Maximum lifetime of a client's WebSocket, equal to OpenAI's, ms. */
 const SOCKET_LIFE_MS = 60 * 60_000
 
-export interface InForceDeps {
+interface InForceDeps {
   readonly options: GatewayOptions
   readonly dialects: Dialects
   readonly random: () => number

@@ -20,7 +20,7 @@ import type { Journal } from '../store/store.ts'
 import type { TraceExport } from '../telemetry/export.ts'
 import type { GatewayOptions } from './options.ts'
 
-export interface FleetDeps extends Pick<FleetOptions, 'now' | 'log' | 'reserved' | 'onChore'> {
+interface FleetDeps extends Pick<FleetOptions, 'now' | 'log' | 'reserved' | 'onChore'> {
   readonly store: Journal
   readonly routingState: RoutingState
 }

@@ -3,7 +3,7 @@
 import { GatewayError } from '../core/errors.ts'
 import { MEMORY, type MemoryShare, REQUEST_WEIGHT } from '../shared/memory.ts'
 
-export interface SlotLimits {
+interface SlotLimits {
   /** Maximum open calls. */
   readonly calls: number
   /** True if there are several keys. */

@@ -33,7 +33,7 @@ export interface Admitted extends AdmittedRead {
 }
 
 /** Answer of an endpoint, typed by its response schema. */
-export type AnswerOf<Response extends z.ZodType> = Readable<z.output<Response>>
+type AnswerOf<Response extends z.ZodType> = Readable<z.output<Response>>
 type Readable<T> = T extends object ? { readonly [Name in keyof T]: Readable<T[Name]> } : T
 
 export interface ReadEndpoint<Context, Query extends z.ZodType, Response extends z.ZodType> {

@@ -15,7 +15,7 @@ const RateLimiterMemory = createRequire(import.meta.url)(
   'rate-limiter-flexible/lib/RateLimiterMemory.js',
 ) as typeof Limiter
 
-export interface LimitsDeps {
+interface LimitsDeps {
   /** Returns the US dollars that count as spent. */
   readonly spent: (account: Account) => number
   /** Returns US dollars reserved for open calls. */
@@ -29,13 +29,13 @@ export interface LimitsDeps {
 }
 
 /** A budget of a key, for the period or the session of a call. */
-export interface CallBudget extends Account {
+interface CallBudget extends Account {
   readonly per: Period
   readonly usd: number
 }
 
 /** Limits that several gateways enforce together. A check may therefore be asynchronous. */
-export interface SharedLimits {
+interface SharedLimits {
   /** Returns null if one more call is within the rate, otherwise the time to wait, ms. */
   consume(rate: { keyName: string; requests: number; per: number }): Promise<number | null>
   /** Returns the amount to reserve for a call of at most `usd` (null: unknown). */
@@ -54,7 +54,7 @@ export interface Uncovered {
 }
 
 /** A call that is routed and about to be opened. */
-export interface RoutedCall extends Pick<ClaimOptions, 'callId' | 'body' | 'sessionId'> {
+interface RoutedCall extends Pick<ClaimOptions, 'callId' | 'body' | 'sessionId'> {
   readonly keyName: string | null
   readonly route: Route
   /**

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { errorSchema } from '../core/error-schema.ts'
 import type { AnyReadEndpoint, CallEndpoint, OtherEndpoint } from './endpoint.ts'
 
-export interface Described {
+interface Described {
   readonly version: string
   readonly reads: readonly AnyReadEndpoint<never>[]
   readonly calls: readonly CallEndpoint<never>[]

@@ -36,7 +36,7 @@ import { NOSNIFF, replyError, replyJson, replyTagged } from './reply.ts'
 import { giveUpUnread } from './unread.ts'
 import type { WebSockets } from './web-sockets.ts'
 
-export interface ServerOptions<Read, Live> {
+interface ServerOptions<Read, Live> {
   readonly reads: readonly AnyReadEndpoint<Read>[]
   readonly calls: readonly CallEndpoint<Live>[]
   readonly others: readonly OtherEndpoint<Read>[]

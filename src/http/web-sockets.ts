@@ -11,7 +11,7 @@ import { ResponsesSocket } from '../websocket/responses-socket.ts'
 import { MAX_VALUES } from './body.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 
-export interface WebSocketLimits {
+interface WebSocketLimits {
   /** Maximum open sockets; with several keys, each key has at most half. */
   readonly sockets: number
   readonly idle: number

@@ -68,7 +68,7 @@ const like = z.string().min(1).describe('Another model, which provides all facts
 export const ownFacts = factsSchema.omit({ context: true }).extend({ like: like.optional() })
 /** The verified facts about a model. A missing fact is unknown. */
 export type Facts = Readonly<z.output<typeof factsSchema>>
-export type FactName = keyof Facts
+type FactName = keyof Facts
 
 const list = z
   .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
@@ -81,7 +81,7 @@ const statement = factsSchema.extend({
   unverified: z.literal(true).optional(),
 })
 /** One line with facts about one or more models of a provider. */
-export type FactLine = z.output<typeof statement>
+type FactLine = z.output<typeof statement>
 
 const fileSchema = z.strictObject({
   /**

@@ -25,7 +25,7 @@ const schema = z.strictObject({
   learned_at: z.iso.datetime(),
 })
 export type LearnedRefusal = z.output<typeof schema>
-export type NewRefusal = Omit<LearnedRefusal, 'learned_at'>
+type NewRefusal = Omit<LearnedRefusal, 'learned_at'>
 
 export interface LearnedRefusals {
   /** Returns the learned refusals of a provider's model that are not too old. */

@@ -7,7 +7,7 @@ import { safeJson } from '../terminal/clean.ts'
 import type { CallEnd, Observer, WatchedCall } from './watch.ts'
 
 /** A change of a call, with its current record. */
-export interface CallEvent {
+interface CallEvent {
   readonly id: string
   /** The event as JSON, serialized once for all listeners. */
   readonly json: string

@@ -28,7 +28,7 @@ const TIERS = new Set([
 const KINDS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning'] as const
 
 /** Values that are computed when the metrics are read. */
-export interface Gauges {
+interface Gauges {
   /** Targets of the configuration, with their cooldown. */
   readonly cooling: () => readonly { provider: string; model: string; cooling: boolean }[]
   /** True if the active configuration equals the file. */
@@ -50,7 +50,7 @@ export interface Gauges {
   readonly fleet: () => FleetFigures | undefined
 }
 
-export interface FleetFigures {
+interface FleetFigures {
   readonly instance: string
   readonly instances: number
   readonly backlog: number

@@ -41,7 +41,7 @@ export const fetchRead = async <T>(path: string, signal?: AbortSignal): Promise<
 /** Returns the raw answer, for a file. */
 export const readBlob = async (path: string): Promise<Blob> => (await ask(path)).blob()
 
-export interface ReadState<T> {
+interface ReadState<T> {
   /** The newest answer, which may belong to the previous path. */
   readonly data: T | null
   readonly error: ReadError | null

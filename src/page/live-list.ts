@@ -6,7 +6,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { CallRecord } from '../core/record.ts'
 import { hasOthers, OTHERS_MS, subscribe } from './live.ts'
 
-export interface LiveList {
+interface LiveList {
   readonly rows: readonly CallRecord[]
   /** Number of new calls that wait to be shown. */
   readonly waiting: number
@@ -19,7 +19,7 @@ const DRAW_MS = 250
 
 const NONE: ReadonlyMap<string, CallRecord> = new Map()
 
-export interface LiveOptions {
+interface LiveOptions {
   /** The read list, newest first; null until it has loaded. */
   readonly read: readonly CallRecord[] | null
   /** True if the read list belongs to the current filter. Until then, live events are not added. */

@@ -27,7 +27,7 @@ export const isHeld = ({ group, path }: Operation): boolean =>
 const startsBatch = ({ group, method, path }: Operation): boolean =>
   group === 'batches' && method === 'POST' && !path.includes('{id}')
 
-export interface HeldAnswer {
+interface HeldAnswer {
   readonly operation: Operation
   readonly admitted: Admitted
   /** The call that made the requested object; null if no object is requested. */
@@ -37,7 +37,7 @@ export interface HeldAnswer {
   readonly body: Buffer
 }
 
-export interface ShownAnswer {
+interface ShownAnswer {
   readonly body: Buffer
   /** Id after which the list's next page begins, if nothing on this page may be shown. */
   readonly nextPage: string | null

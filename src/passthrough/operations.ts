@@ -8,7 +8,7 @@ import { type Spends, spendsOf } from '../shared/spending.ts'
 export type PassthroughName = (typeof PASSTHROUGH_NAMES)[number]
 /** Vendor of the API, which decides the provider's headers and the format of errors. */
 export type Owner = 'chat' | 'messages' | 'gemini'
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 export interface Operation {
   readonly group: PassthroughName

@@ -19,7 +19,7 @@ const SILENT =
   'The client sent no part of its body within resilience.idle; send the body without long pauses.'
 
 /** Text in place of the bytes from `start` to `end` of the beginning. */
-export interface Splice {
+interface Splice {
   readonly start: number
   readonly end: number
   readonly bytes: Buffer

@@ -2,7 +2,7 @@
 import type { ProviderRequest } from '../dialects/dialect.ts'
 import { memberText, omitMembers } from '../json/splice.ts'
 
-export interface MessagesRequest {
+interface MessagesRequest {
   /** Path before `/v1/messages`. */
   readonly base: string
   readonly model: string

@@ -24,7 +24,7 @@ const calcPrice: typeof CalcPrice = (...args) => table().calcPrice(...args)
 export const PRICE_TABLE = { name: 'genai-prices', version: '0.1.8', date: '2026-09-23' } as const
 
 /** Settings that affect prices. */
-export interface Pricing {
+interface Pricing {
   /** Base URL of each provider. The price table identifies providers by their address. */
   readonly baseUrls: Readonly<Record<string, string>>
   /** The operator's own prices by `provider/model`. These prices take precedence. */

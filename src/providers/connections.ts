@@ -8,7 +8,7 @@ import { trustedWith } from './trusted-certificates.ts'
 import { buildConnector, Pool } from './undici.ts'
 
 /** Settings of the connections to an origin. */
-export interface ConnectionSettings {
+interface ConnectionSettings {
   /** Timeout for connecting, ms. */
   readonly connectMs: number
   /** Certificates to trust in addition to the default ones, in PEM; null for none. */

@@ -14,7 +14,7 @@ const BOM = 0xef
 /** Maximum bytes of an event. */
 const MAX_EVENT = 32 * 2 ** 20
 
-export interface FramedPart {
+interface FramedPart {
   readonly bytes: Buffer
   /** False for a part of only comments and blank lines. */
   readonly hasData: boolean

@@ -59,7 +59,7 @@ export interface Provider {
   readonly trace: boolean
 }
 
-export interface SendOptions {
+interface SendOptions {
   /** Name of the client's dialect. */
   readonly dialect: string
   readonly providers: ReadonlyMap<string, Provider>

@@ -15,13 +15,13 @@ import { eventOf, isEnd, typeOf } from '../websocket/frames.ts'
 import { trustedWith } from './trusted-certificates.ts'
 
 /** A handler that is notified when its request uses a socket. */
-export interface SocketHandler extends Dispatcher.DispatchHandler {
+interface SocketHandler extends Dispatcher.DispatchHandler {
   overSocket?(): void
   /** Counts bytes that are kept for the request outside of the handler. */
   counts?(bytes: number): void
 }
 
-export interface SocketDispatcherOptions {
+interface SocketDispatcherOptions {
   readonly http: Pick<Dispatcher, 'dispatch'>
   readonly origin: string
   /** Timeout for connecting, ms. */

@@ -36,7 +36,7 @@ export const billComparison = z.strictObject({
     )
     .describe(`the first ${MAX_LINES}`),
 })
-export type BillComparison = z.output<typeof billComparison>
+type BillComparison = z.output<typeof billComparison>
 
 const fileIn = (directory: string): string => join(directory, 'reconciled.json')
 
@@ -51,7 +51,7 @@ export function readLastReports(directory: string): BillComparison[] {
   }
 }
 
-export interface ComparedBill extends Pick<BillComparison, 'report' | 'provider' | 'since' | 'until'> {
+interface ComparedBill extends Pick<BillComparison, 'report' | 'provider' | 'since' | 'until'> {
   readonly problems: readonly string[]
   readonly lines: readonly Comparison[]
 }

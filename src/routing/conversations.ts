@@ -15,7 +15,7 @@ const MAX_SHARED_MS = 24 * 3_600_000
 /** Minimum prompt length that providers cache, in tokens. */
 const MIN_CACHED_TOKENS = 1_024
 
-export interface CachedPrompt {
+interface CachedPrompt {
   /** Place that served the conversation: a target, with the key if its provider has several. */
   readonly place: string
   /** Cached input tokens as reported by the provider; 0 if not reported. */

@@ -6,7 +6,7 @@ import type { RequestTraits } from '../core/request-traits.ts'
 import type { RoutingState } from './routing-state.ts'
 
 /** Identifies a history. */
-export interface HistoryKey {
+interface HistoryKey {
   readonly keyName: string | null
   readonly sessionId: string
   readonly agentId: string | null

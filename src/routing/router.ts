@@ -94,7 +94,7 @@ export interface Router {
   accountOf(provider: string): string
 }
 
-export interface RouterDeps {
+interface RouterDeps {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Uniform in [0, 1). */

@@ -61,7 +61,7 @@ export interface RouteEntry {
 /**
  * Returns the entry of a model id; null for an unknown id. Throws for a direct id that is unsafe in a path.
  */
-export type RoutingTable = (model: string) => RouteEntry | null
+type RoutingTable = (model: string) => RouteEntry | null
 
 /** Returns true if a call in a dialect can be translated for a provider of the dialects `spoken`. */
 export type CanTranslate = (dialect: string, spoken: readonly string[]) => boolean

@@ -30,7 +30,7 @@ export function seeded(seed: number): () => number {
   }
 }
 
-export interface RouterSetup {
+interface RouterSetup {
   readonly seed?: number
   readonly now?: () => number
   /** Additional settings of the route `auto`. */

@@ -129,7 +129,7 @@ function contain(fault: Fault, thrown: unknown, ...args: unknown[]): void {
 }
 
 /** `event`: the name of the event, `timer`, `promise`, or empty. */
-export type Replace = (listener: Listener, event: string) => Listener
+type Replace = (listener: Listener, event: string) => Listener
 
 let replace: Replace | null = null
 

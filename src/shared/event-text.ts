@@ -1,7 +1,7 @@
 // Reads Server-Sent Events from text in pieces of any size, in time linear in the text, and at most a few times as long
 // for one kind of text as for another. Imports no other file.
 
-export interface TextEvent {
+interface TextEvent {
   /** Name of the event; undefined if it has none. */
   readonly event: string | undefined
   readonly data: string

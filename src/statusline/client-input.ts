@@ -2,7 +2,7 @@
 // (LINE-01).
 import type { Readable } from 'node:stream'
 
-export interface ClientInput {
+interface ClientInput {
   /** The object as received; '' without one. */
   readonly text: string
   /** The parsed object; undefined if the text was not JSON. */

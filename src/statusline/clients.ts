@@ -51,5 +51,5 @@ export const CLIENTS = {
     tie: 'It does not send the gateway a session by itself: start it with `waybill run -- qwen`, or add the header that docs/agents/qwen.md shows.',
   },
 } as const satisfies Record<string, Client>
-export type ClientName = keyof typeof CLIENTS
+type ClientName = keyof typeof CLIENTS
 export const CLIENT_NAMES = Object.keys(CLIENTS) as ClientName[]

@@ -18,13 +18,13 @@ const GATEWAY_MS = 2_000
 
 type Env = Readonly<Record<string, string | undefined>>
 
-export interface LineFinding {
+interface LineFinding {
   readonly ok: boolean
   /** The finding and, if something is wrong, the remedy. */
   readonly text: string
 }
 
-export interface DiagnoseOptions {
+interface DiagnoseOptions {
   readonly client: Client
   readonly env: Env
   readonly cwd: string

@@ -13,7 +13,7 @@ import {
 } from './client-settings.ts'
 import { dropReceipt, type Receipt, readReceipt, writeReceipt } from './receipt.ts'
 
-export interface InstallOptions {
+interface InstallOptions {
   /** The client's settings file, with links resolved. */
   readonly file: string
   readonly key: Key
@@ -45,7 +45,7 @@ export function installLine({ file, key, directory, wrap, words }: InstallOption
   return command
 }
 
-export type Uninstalled = 'restored' | 'nothing' | 'edited'
+type Uninstalled = 'restored' | 'nothing' | 'edited'
 
 /** Uninstalls the line. `edited`: our entry was changed, so it now belongs to the user and stays. */
 export function uninstall({

@@ -20,14 +20,14 @@ const GATEWAY_MS = 150
 /** Maximum length that the gateway accepts. */
 const MAX_COLUMNS = 99_999
 
-export interface LineEnvironment {
+interface LineEnvironment {
   readonly stdin: Readable
   readonly env: Readonly<Record<string, string | undefined>>
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
-export interface Printed {
+interface Printed {
   readonly stdout: string
   /** Reasons without secrets, one on each line. The client shows them in its debug mode. */
   readonly stderr: string

@@ -8,7 +8,7 @@ import { get, NoAnswerError } from './get.ts'
 export const KEYLESS = 'requires a key'
 export const WRONG_KEY = 'does not accept this key'
 
-export interface RemoteLine {
+interface RemoteLine {
   /** The line; empty if the gateway knows no call of this subagent. */
   readonly line: string
   /** The line to show later, with AGE_PLACEHOLDER instead of its age. */

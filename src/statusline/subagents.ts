@@ -2,7 +2,7 @@
 // known route. A task without a line keeps the client's own row.
 import { isObject, textOrNull } from './payload.ts'
 
-export interface Subagent {
+interface Subagent {
   readonly id: string
   /** The text that the client itself shows in the row. */
   readonly label: string | null

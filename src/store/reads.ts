@@ -139,7 +139,7 @@ export interface RoutingReads {
 }
 
 /** Sums of several calls' tokens. Each kind includes the reported values; null if none was reported. */
-export type TokenSums = Omit<Tokens, 'source'>
+type TokenSums = Omit<Tokens, 'source'>
 
 /** Contract "Session". */
 export interface Session {

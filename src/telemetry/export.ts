@@ -9,7 +9,7 @@ import { after, signalAfter, stray } from '../shared/boundary.ts'
 import { sleep, type Timer } from '../shared/clock.ts'
 import { type Content, type OtlpSpan, type Resource, spansOf } from './spans.ts'
 
-export interface SpanExportOptions {
+interface SpanExportOptions {
   /** Base address for OTLP; `/v1/traces` is appended. */
   readonly endpoint: string
   /** Complete address instead. */

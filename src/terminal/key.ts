@@ -2,7 +2,7 @@
 // send the key only to the gateway.
 import { readFileSync, statSync } from 'node:fs'
 
-export interface FoundKey {
+interface FoundKey {
   readonly key: string | null
   /** Reason why a named key is missing; contains no secret. */
   readonly problem: string | null

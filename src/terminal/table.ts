@@ -3,7 +3,7 @@
 import truncated from 'fast-string-truncated-width'
 import { clean } from './clean.ts'
 
-export interface TableOptions {
+interface TableOptions {
   /** Width of the terminal in cells. Null if stdout is not a terminal; then nothing is cut. */
   readonly columns: number | null
   /** True (the default) if the first row contains the names of the columns. */

@@ -114,7 +114,7 @@ let compressed: Buffer | null = null
 const zipped = (): Buffer =>
   (compressed ??= gzipSync(fill(JSON.stringify(WHOLE.chat), 100 * MIB), { level: 1 }))
 
-export interface AttackProvider {
+interface AttackProvider {
   readonly port: number
   /** Inferences so far. */
   inferences(): number

@@ -14,7 +14,7 @@ export interface Reached extends Seen {
   readonly work: string
 }
 
-export interface Break {
+interface Break {
   readonly site: string
   readonly work: string
   /** Fails at the first call of the n-th listener of the site that is called. */

@@ -19,7 +19,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: resolve(NODE_COMPILE_CACHE) }),
 }
 
-export interface Ended {
+interface Ended {
   /** Exit code; null if a signal ended the process. */
   readonly code: number | null
   readonly stdout: string

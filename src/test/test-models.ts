@@ -18,7 +18,7 @@ const MODEL_PROVIDERS = [
   ['deep', 'chat', 'deepseek'],
 ] as const
 
-export interface ModelGateway {
+interface ModelGateway {
   readonly mock: MockProviders
   readonly gateway: Gateway
   readonly url: string

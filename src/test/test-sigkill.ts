@@ -53,7 +53,7 @@ interface AttemptRow extends Inference {
   readonly outcome: string
 }
 
-export interface KillPlan {
+interface KillPlan {
   readonly calls: number
   readonly kills: number
   /** Durability setting of the gateway. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { TestContext } from 'node:test'
 import { type ClientOptions, WebSocket } from 'ws'
 
-export interface TestSocket {
+interface TestSocket {
   readonly ws: WebSocket
   send(message: unknown): void
   /** Returns the next message. */

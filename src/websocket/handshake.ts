@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import type { WebSocket, WebSocketServer } from 'ws'
 import { on, once, stray } from '../shared/boundary.ts'
 
-export type Handshake = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<WebSocket>
+type Handshake = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<WebSocket>
 
 /** Returns true for a request to upgrade to a WebSocket. */
 export const asksForWebSocket = ({ method, headers }: IncomingMessage): boolean =>

@@ -94,7 +94,7 @@ class InnerSocket extends Duplex {
   }
 }
 
-export interface InnerRequest {
+interface InnerRequest {
   readonly method: string
   readonly path: string
   readonly headers: OutgoingHttpHeaders

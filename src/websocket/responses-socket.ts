@@ -13,7 +13,7 @@ import { type Conversation, continued, OutputCollector, withOutput, writtenOut }
 import { errorMessage, eventReader, inLane, isEnd, typeOf } from './frames.ts'
 import { SocketState } from './socket-state.ts'
 
-export interface SocketSettings {
+interface SocketSettings {
   /** Sends a request and returns it. `headers`: headers carried by the message itself. */
   readonly post: (body: string, headers: Readonly<Record<string, string>>) => ClientRequest
   /** Maximum time without a response in progress, ms. */

@@ -9,7 +9,7 @@ import { type CommandBlock, commandsOf, wasPrinted } from './blocks.ts'
 /** Ports that the documentation uses. */
 const PORTS = ['4949', '4950', '4951', '8080', '8081', '9410', '9411']
 
-export interface Sandbox {
+interface Sandbox {
   run(block: CommandBlock): Promise<void>
   /** Ends all running processes, like Ctrl-C. Rejects if a process keeps running. */
   close(): Promise<void>

@@ -18,7 +18,7 @@ import { parseConfig } from '../../../src/config/load.ts'
 import { createGateway, type Gateway } from '../../../src/gateway/create-gateway.ts'
 import { fillRecord } from '../../bench/fill.ts'
 
-export interface Demo {
+interface Demo {
   readonly gateway: Gateway
   /** Returns the number of inference requests that all providers together received. */
   received(): number
@@ -27,7 +27,7 @@ export interface Demo {
   close(): Promise<void>
 }
 
-export interface DemoOptions {
+interface DemoOptions {
   /** Number of calls in the last thirty days. */
   readonly calls: number
   /** Adds three keys, such as `key-of-laptop`; the last one is an administrator's. */

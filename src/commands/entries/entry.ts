@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-export interface Surroundings {
+interface Surroundings {
   readonly env: Env
   /** The option `--config`, whose default depends on the environment. */
   readonly config: readonly [flags: string, description: string, file: string]

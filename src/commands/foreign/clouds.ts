@@ -2,10 +2,10 @@
 import { baseOf, type ForeignProvider } from './draft.ts'
 
 /** Reads a parameter; undefined if it is absent or refers to a variable that is not set. */
-export type ReadParameter = (name: string) => string | undefined
+type ReadParameter = (name: string) => string | undefined
 
 /** Returns the provider, or the reason why there is none. */
-export type CloudReader = (
+type CloudReader = (
   model: string,
   read: ReadParameter,
   keyVariable: string | null,

@@ -35,7 +35,7 @@ export interface DraftTarget {
   readonly request?: Readonly<Record<string, unknown>>
 }
 
-export interface DraftRoute {
+interface DraftRoute {
   description?: string
   strategy?: (typeof STRATEGIES)[number]
   on_refused?: 'adjust'

@@ -5,7 +5,7 @@ import uPlot from 'uplot'
 import { type PlainColumn, Table } from './table.tsx'
 import { Time } from './time.tsx'
 
-export interface Series {
+interface Series {
   readonly name: string
   /** Values, one for each time; null leaves a gap. */
   readonly values: readonly (number | null)[]

@@ -2,7 +2,7 @@
 import { change, params } from '../place.ts'
 
 const WINDOWS = { '24h': 'last 24 hours', '7d': 'last 7 days', '30d': 'last 30 days' } as const
-export type Window = keyof typeof WINDOWS
+type Window = keyof typeof WINDOWS
 
 export function windowOf(usual: Window = '24h'): Window {
   const asked = params.value.get('window')

@@ -5,7 +5,7 @@ import { roundUsd } from '../../core/money.ts'
 import type { Field, Kind } from '../../core/record.ts'
 import { TOKEN_PARTS } from '../../core/token-parts.ts'
 
-export type SqlValue = string | number | null
+type SqlValue = string | number | null
 export type Row = Readonly<Record<string, SqlValue>>
 
 export interface Column {

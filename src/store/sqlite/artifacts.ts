@@ -5,7 +5,7 @@ import type { Database } from 'better-sqlite3'
 import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'
 import type { ArtifactReads } from '../reads.ts'
 
-export interface ArtifactRing {
+interface ArtifactRing {
   /** Adds artifacts of recorded calls and drops the oldest beyond the limits, in one transaction. */
   keep(artifacts: readonly Artifact[]): void
 }

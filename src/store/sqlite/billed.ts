@@ -3,7 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { RecordUsage } from '../../core/served.ts'
 
-export interface BilledLine {
+interface BilledLine {
   readonly day: string
   readonly model: string
   readonly usd: number | null

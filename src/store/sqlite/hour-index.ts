@@ -9,7 +9,7 @@ import { isAside } from '../sql/conditions.ts'
 import { HOUR, LABELS } from './roll-ups.ts'
 
 /** A span of time, milliseconds since the epoch. */
-export interface Hour {
+interface Hour {
   readonly from: number
   readonly to: number
 }

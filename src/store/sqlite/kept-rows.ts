@@ -16,7 +16,7 @@ export const openKeptReads = (db: Database): KeptRowReads => {
   }
 }
 
-export interface KeptTable {
+interface KeptTable {
   keep(row: KeptRow): void
   /** Deletes a response. Returns false if there was none. */
   drop(id: string, keyName: string): boolean

@@ -68,7 +68,7 @@ export function refusal(directory: string, cause: unknown): StoreError {
   return new StoreError(text.replaceAll('\n', ' '), { cause })
 }
 
-export interface LockClaim {
+interface LockClaim {
   release(): void
   /** Calls that a killed gateway left open. */
   readonly interrupted: readonly TracedCall[]

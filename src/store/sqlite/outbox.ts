@@ -18,7 +18,7 @@ export function fillOutbox(db: Database): void {
 }
 
 /** The outbox in the journal of a gateway in a fleet, opened for reading. */
-export interface OutboxReader {
+interface OutboxReader {
   /** The id of the journal. */
   readonly id: string
   /** Returns the oldest entries after `after`, at most `most`; null if there are none. */

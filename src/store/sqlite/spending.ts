@@ -18,7 +18,7 @@ export function openSpending(db: Database): Spending {
   return { spent: ({ keyName, period }) => find.get(keyName, period) ?? NOTHING }
 }
 
-export interface SpendingWrites {
+interface SpendingWrites {
   /**
    * Adds the cost of an attempt to the periods in which its call arrived, and to its session. Calls without a
    * key have no sum, and replayed calls cost nothing.
