@@ -46,6 +46,7 @@ import { eventsAreNotHeldBack } from './FLOW-03.ts'
 import { leavingClosesUpstream } from './FLOW-05.ts'
 import { lateErrorArrives } from './FLOW-09.ts'
 import { slowClientSlowsUpstream } from './FLOW-10.ts'
+import { declared } from './family.ts'
 import { cases } from './from-yaml.ts'
 import { googleKeys } from './GEM-01.ts'
 import { modelInPath } from './GEM-02.ts'
@@ -167,6 +168,7 @@ import { cacheIsFreeAndPrivate } from './USE-08.ts'
 
 const all: readonly Check[] = [
   ...cases,
+  ...declared,
   readsNeverSpend,
   startAndIdle,
   readsAskNobody,

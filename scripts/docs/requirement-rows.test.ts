@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Requirement } from '../../conformance/requirements/requirements.ts'
-import { frozenIds, withRows, withSentence } from './requirement-rows.ts'
+import { frozenIds, withRows } from './requirement-rows.ts'
 
 const row = (id: string, more: Partial<Requirement> = {}): Requirement =>
   ({ id, level: 'MUST', scope: 'Waybill', text: `${id} holds.`, ...more }) as Requirement
@@ -15,15 +15,6 @@ test('a table in the contract contains the rows of its family in order', () => {
     `${head}| A-01 | MUST, MUST for Waybill | Waybill | log | A-01 holds. |\n| A-02 | MUST | Waybill | | A-02 holds. |\n\n| id | level | sentence |\n|---|---|---|\n| B-01 | MUST | B-01 holds. |\n\nEnd.`,
   )
   assert.throws(() => withRows(before, [row('C-01')]), /no table for C/)
-})
-
-test('a check begins with its requirement’s sentence, and a comment that differs only in line breaks stays unchanged', () => {
-  const same = '// A-01: A-01\n// holds.\nimport x\n'
-  assert.equal(withSentence(same, row('A-01'), '//'), same)
-  assert.equal(withSentence('// A-01: Old.\ncode\n', row('A-01'), '//'), '// A-01: A-01 holds.\ncode\n')
-  const cases = '# A-01: Old.\nA-01:\n  x: 1\n# B-01: B.\nB-01:\n'
-  assert.equal(withSentence(cases, row('A-01'), '#'), cases.replace('Old.', 'A-01 holds.'))
-  assert.throws(() => withSentence('code\n', row('A-01'), '//'), /no opening comment/)
 })
 
 test('a published id is never removed, and its version never changes', () => {

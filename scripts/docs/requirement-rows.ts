@@ -1,8 +1,7 @@
-// Generates text from conformance/requirements/requirements.yaml: the tables of docs/contract.md, the
-// sentence that opens each check, and frozen.txt. Pure.
+// Generates text from conformance/requirements/requirements.yaml: the tables of docs/contract.md, and
+// frozen.txt. Pure.
 import type { Requirement } from '../../conformance/requirements/requirements.ts'
 
-const WIDTH = 116
 const ROW = /^\| ([A-Z]+)-\d\d \|/
 
 const levelOf = ({ level, level_waybill }: Requirement): string =>
@@ -33,30 +32,6 @@ export function withRows(contract: string, requirements: readonly Requirement[])
     lines.splice(first, count, ...table)
   }
   return lines.join('\n')
-}
-
-/** Returns a check's source with the sentence as its opening comment; `mark` begins a comment line. */
-export function withSentence(
-  source: string,
-  { id, text }: Pick<Requirement, 'id' | 'text'>,
-  mark: '//' | '#',
-): string {
-  const opening = new RegExp(`^(?:${mark} .*\\n)+${mark === '#' ? `(?=${id}:$)` : ''}`, 'm')
-  const [before] = opening.exec(source) ?? []
-  const sentence = `${id}: ${text}`
-  if (before === undefined) throw new Error(`${id} has no opening comment`)
-  if (before.replaceAll(new RegExp(`\\n?${mark} `, 'g'), ' ').trim() === sentence) return source
-  return source.replace(opening, () => commentOf(sentence, mark))
-}
-
-function commentOf(text: string, mark: string): string {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const longer = `${lines.at(-1)} ${word}`
-    if (lines.length > 0 && longer.length <= WIDTH) lines[lines.length - 1] = longer
-    else lines.push(`${mark} ${word}`)
-  }
-  return `${lines.join('\n')}\n`
 }
 
 const FROZEN = `# Every id that was ever given, and the set from which on it decides; - while it is only reported. Then the rows that

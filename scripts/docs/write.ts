@@ -4,7 +4,6 @@
 // Always fails if a requirement has no test.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { parse } from 'yaml'
 import { z } from 'zod'
 import { resultsSchema } from '../../conformance/judge/judge.ts'
 import { PROFILES, readProfile } from '../../conformance/requirements/profiles.ts'
@@ -25,7 +24,7 @@ import { badgesOf, implementationsPage, submissionsIn } from './implementations-
 import { keptTable } from './kept-table.ts'
 import { lossesPage } from './losses-page.ts'
 import { originsSentence, recordingsTable } from './recordings-table.ts'
-import { frozenIds, withRows, withSentence } from './requirement-rows.ts'
+import { frozenIds, withRows } from './requirement-rows.ts'
 import { requirementsPage } from './requirements.ts'
 import { spendingTable } from './spending-table.ts'
 import { statusLinePicture } from './status-line-picture.ts'
@@ -95,14 +94,7 @@ put('docs/recording.schema.json', `${JSON.stringify(recordingJsonSchema(), null,
 
 const { requirements } = readRequirements()
 put(contract, withRows(textOf(contract), requirements))
-const [cases, frozen] = ['conformance/checks/cases.yaml', 'conformance/requirements/frozen.txt']
-const inCases = new Set(Object.keys(parse(textOf(cases))))
-for (const each of requirements.filter(({ check }) => check !== undefined)) {
-  const [file, mark] = inCases.has(each.id)
-    ? ([cases, '#'] as const)
-    : ([`conformance/checks/${each.id}.ts`, '//'] as const)
-  put(file, withSentence(textOf(file), each, mark))
-}
+const frozen = 'conformance/requirements/frozen.txt'
 const named = Object.fromEntries(PROFILES.map((name) => [name, readProfile(name).rows]))
 put(frozen, frozenIds(textOf(frozen), requirements, named))
 

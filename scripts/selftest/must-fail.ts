@@ -4,6 +4,8 @@
 // --update their lines of the file. --check runs all and writes nothing; --sample N runs N of them (see
 // sample.ts) and writes nothing; --cross runs all checks against each. Exit code 1 if a gateway survived or a
 // finding never failed.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { requirementsFor, withoutDialect } from '../../conformance/requirements/applicability.ts'
 import { PROFILES } from '../../conformance/requirements/profiles.ts'
@@ -16,6 +18,8 @@ import { type Sample, sample } from './sample.ts'
 
 /** Number of concurrent gateways. They mostly wait for windows, cool-downs and gates. */
 const AT_ONCE = 6
+const CHECKS = join(import.meta.dirname, '../../conformance/checks')
+let sources: [file: string, text: string][] | undefined
 const { values, positionals } = parseArgs({
   options: {
     check: { type: 'boolean', default: false },
@@ -70,10 +74,16 @@ process.exit(alive.length + never.length > 0 ? 1 : 0)
 function sampled(size: number): Sample {
   return sample([...mustFail.keys()], size, (name, changed) => {
     const ids = mustFail.get(name)!.caughtBy.map((id) => withoutDialect(requirementOf(id)))
-    return [fileOf(name), ...ids.map((id) => `checks/${id}.ts`)].some((file) =>
-      changed.has(`conformance/${file}`),
-    )
+    return [fileOf(name), ...ids.flatMap(filesWith)].some((file) => changed.has(`conformance/${file}`))
   })
+}
+
+/** Returns the files of checks that name a check. */
+function filesWith(id: string): string[] {
+  sources ??= readdirSync(CHECKS, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.(ts|yaml)$/.test(file))
+    .map((file) => [`checks/${file}`, readFileSync(join(CHECKS, file), 'utf8')])
+  return sources.filter(([, text]) => text.includes(id)).map(([file]) => file)
 }
 
 async function runAll(names: readonly string[], cross: boolean, atOnce: number): Promise<MustFailResult[]> {
