@@ -9,7 +9,7 @@ import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
-import { message } from './messages.ts'
+import { message } from './messages/parts.ts'
 import { response } from './responses.ts'
 
 const call = step<{ stream: boolean }>('call')

@@ -83,24 +83,6 @@ import { sessionSurvives } from './LOG-08.ts'
 import { pagesWithoutGaps } from './LOG-09.ts'
 import { sumsAddUp } from './LOG-10.ts'
 import { noContentInLists } from './LOG-12.ts'
-import { anyQuery } from './MSG-01.ts'
-import { eventOrder } from './MSG-02.ts'
-import { blockIndexes } from './MSG-03.ts'
-import { inputIsJson } from './MSG-04.ts'
-import { thinkingUnchanged } from './MSG-05.ts'
-import { endsAreTranslated } from './MSG-06.ts'
-import { inputHoldsTheCache } from './MSG-07.ts'
-import { streamHasUsage } from './MSG-08.ts'
-import { usageIsMerged } from './MSG-09.ts'
-import { errorsOfMessages } from './MSG-11.ts'
-import { retryWords } from './MSG-13.ts'
-import { lateErrorEvent } from './MSG-14.ts'
-import { wholeAnswers } from './MSG-15.ts'
-import { imagesInResults } from './MSG-17.ts'
-import { cacheControl } from './MSG-18.ts'
-import { clientLine } from './MSG-19.ts'
-import { helloIsNoCall } from './MSG-21.ts'
-import { modelsInItsShape } from './MSG-22.ts'
 import { relayedIsRecorded } from './PASS-01.ts'
 import { relayedIsUnchanged } from './PASS-02.ts'
 import { filesBelongToTheirKey } from './PASS-03.ts'
@@ -165,6 +147,9 @@ import { unknownIsNull } from './USE-04.ts'
 import { tokenKinds } from './USE-05.ts'
 import { halfWay } from './USE-07.ts'
 import { cacheIsFreeAndPrivate } from './USE-08.ts'
+import './messages/stream.ts'
+import './messages/content.ts'
+import './messages/errors.ts'
 
 const all: readonly Check[] = [
   ...cases,
@@ -249,14 +234,6 @@ const all: readonly Check[] = [
   sameBody,
   unknownPartsArrive,
   sameStream,
-  anyQuery,
-  eventOrder,
-  blockIndexes,
-  inputIsJson,
-  thinkingUnchanged,
-  errorsOfMessages,
-  retryWords,
-  lateErrorEvent,
   responseEvents,
   itemsAreDone,
   responsesEnd,
@@ -280,16 +257,6 @@ const all: readonly Check[] = [
   threadsStay,
   threadsAreHeldOrRefused,
   storedObjectsStay,
-  endsAreTranslated,
-  inputHoldsTheCache,
-  streamHasUsage,
-  usageIsMerged,
-  wholeAnswers,
-  imagesInResults,
-  cacheControl,
-  clientLine,
-  helloIsNoCall,
-  modelsInItsShape,
   upgradesAreAnswered,
   turnState,
   compactionIsNative,

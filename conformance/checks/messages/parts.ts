@@ -1,8 +1,8 @@
 // Parts that the checks of the Messages dialect share: a stream's raw events, its blocks, and a provider's
 // message.
-import type { Exchange } from '../evidence/evidence.ts'
-import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'
-import { step } from '../evidence/step.ts'
+import type { Exchange } from '../../evidence/evidence.ts'
+import { type AnyJson, jsonOf, readEvents } from '../../evidence/reading.ts'
+import { step } from '../../evidence/step.ts'
 
 /** Returns a provider's complete answer. */
 export const message = (more: object = {}) => ({
