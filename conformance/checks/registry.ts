@@ -6,14 +6,6 @@ import { budgetHolds } from './BUDGET-01.ts'
 import { catalogNamesModels } from './CAT-01.ts'
 import { catalogHasTypes } from './CAT-02.ts'
 import { catalogIsConstant } from './CAT-03.ts'
-import { capabilitiesArrive } from './CC-01.ts'
-import { systemArrivesAsSent } from './CC-02.ts'
-import { discoveryIsQuick } from './CC-03.ts'
-import { promptsAreNotInspected } from './CC-04.ts'
-import { countsNeverSpend } from './CNT-01.ts'
-import { countsAreRight } from './CNT-02.ts'
-import { failedCountsCoolNothing } from './CNT-03.ts'
-import { manyCounts } from './CNT-04.ts'
 import { tokensTimesPrices } from './COST-01.ts'
 import { cachedTokensCost } from './COST-02.ts'
 import { costAsServed } from './COST-03.ts'
@@ -150,6 +142,8 @@ import { cacheIsFreeAndPrivate } from './USE-08.ts'
 import './messages/stream.ts'
 import './messages/content.ts'
 import './messages/errors.ts'
+import './messages/claude-code.ts'
+import './messages/counts.ts'
 
 const all: readonly Check[] = [
   ...cases,
@@ -241,10 +235,6 @@ const all: readonly Check[] = [
   storeIsPassedOn,
   previousResponse,
   vectorsArrive,
-  countsNeverSpend,
-  manyCounts,
-  countsAreRight,
-  failedCountsCoolNothing,
   lossesAreNamed,
   toolIds,
   noForeignReasoning,
@@ -282,10 +272,6 @@ const all: readonly Check[] = [
   hostileBodiesAreSurvived,
   callsAtOnceAreWhole,
   streamsAgreeWithThemselves,
-  capabilitiesArrive,
-  systemArrivesAsSent,
-  discoveryIsQuick,
-  promptsAreNotInspected,
   googleKeys,
   modelInPath,
   geminiStreamIsBytes,
