@@ -10,7 +10,7 @@ import { step, stepText } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
 import { message } from './messages/parts.ts'
-import { response } from './responses.ts'
+import { response } from './responses/parts.ts'
 
 const call = step<{ stream: boolean }>('call')
 

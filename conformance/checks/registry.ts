@@ -95,23 +95,6 @@ import { coolingIsHonoured } from './ROUTE-09.ts'
 import { strategyTests } from './ROUTE-10.ts'
 import { resolveEqualsPick } from './ROUTE-11.ts'
 import { capabilities } from './ROUTE-12.ts'
-import { responseEvents } from './RSP-01.ts'
-import { itemsAreDone } from './RSP-02.ts'
-import { responsesEnd } from './RSP-03.ts'
-import { encryptedUnchanged } from './RSP-04.ts'
-import { storeIsPassedOn } from './RSP-05.ts'
-import { previousResponse } from './RSP-06.ts'
-import { upgradesAreAnswered } from './RSP-08.ts'
-import { turnState } from './RSP-11.ts'
-import { compactionIsNative } from './RSP-12.ts'
-import { kindsOnRecord } from './RSP-13.ts'
-import { refusedReasoning } from './RSP-14.ts'
-import { continuedAtOnce } from './RSP-16.ts'
-import { continuedAfterRestart } from './RSP-17.ts'
-import { refusedMessages } from './RSP-18.ts'
-import { socketAsOverHttp } from './RSP-19.ts'
-import { keptUntilDeleted } from './RSP-20.ts'
-import { socketsAreOnRecord } from './RSP-21.ts'
 import { wholeAnswersHaveTheirShape } from './SRV-01.ts'
 import { streamsEndOnce } from './SRV-02.ts'
 import { badRequestsAreRefused } from './SRV-03.ts'
@@ -144,6 +127,10 @@ import './messages/content.ts'
 import './messages/errors.ts'
 import './messages/claude-code.ts'
 import './messages/counts.ts'
+import './responses/stream.ts'
+import './responses/content.ts'
+import './responses/kept.ts'
+import './responses/socket.ts'
 
 const all: readonly Check[] = [
   ...cases,
@@ -228,12 +215,6 @@ const all: readonly Check[] = [
   sameBody,
   unknownPartsArrive,
   sameStream,
-  responseEvents,
-  itemsAreDone,
-  responsesEnd,
-  encryptedUnchanged,
-  storeIsPassedOn,
-  previousResponse,
   vectorsArrive,
   lossesAreNamed,
   toolIds,
@@ -247,17 +228,6 @@ const all: readonly Check[] = [
   threadsStay,
   threadsAreHeldOrRefused,
   storedObjectsStay,
-  upgradesAreAnswered,
-  turnState,
-  compactionIsNative,
-  kindsOnRecord,
-  refusedReasoning,
-  continuedAtOnce,
-  continuedAfterRestart,
-  refusedMessages,
-  socketAsOverHttp,
-  keptUntilDeleted,
-  socketsAreOnRecord,
   wholeAnswersHaveTheirShape,
   streamsEndOnce,
   badRequestsAreRefused,

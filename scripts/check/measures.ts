@@ -7,7 +7,7 @@ const TESTS = /[.-]test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$/
 /** First lines of functions and methods, as the formatter writes them. */
 const FUNCTION =
   /^( *)(?:export )?(?:default )?(?:async )?function\b.*[({]$|^( *)(?:export )?(?:(?:static |async |get |set )*#?[\w$]+(?:<.*>)?\(.*|(?:export )?(?:const|let) [\w$]+.*=.*|return .*|[\w$.#]+: .*|.*=>) ?\{$/
-const NOT_A_FUNCTION = /^\s*(?:if|for|while|switch|catch|return|else|do|with|const|let)\b(?!.*=>)/
+const NOT_A_FUNCTION = /^\s*(?:if|for|while|switch|catch|return|else|do|with|const|let)\b(?!.*=>)|^check\('/
 /**
  * Groups of similar files, in which a name has one role: the dialects, the installs of other gateways, and so
  * on.

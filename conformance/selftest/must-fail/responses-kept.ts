@@ -1,6 +1,6 @@
 // Must-fail gateways for responses over a WebSocket, and for responses that are continued, read and deleted.
 import { clock } from '../../../src/shared/clock.ts'
-import { responseIdIn } from '../../checks/responses.ts'
+import { responseIdIn } from '../../checks/responses/parts.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
 import { eachEvent, isResponses } from '../dialect-hooks.ts'
 import { changeJson, failWith, LIST, type MustFail } from '../gateway.ts'

@@ -1,5 +1,5 @@
 // Gateways that continue or store responses, or send them over a WebSocket, in an unusual way.
-import { responseIdIn } from '../../checks/responses.ts'
+import { responseIdIn } from '../../checks/responses/parts.ts'
 import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
 import { isResponses } from '../dialect-hooks.ts'
 import { changeJson, failWith, type Json, LIST, type MustPass } from '../gateway.ts'

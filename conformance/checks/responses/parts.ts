@@ -1,10 +1,10 @@
 // Parts that the checks of the Responses dialect share: a provider's response, its sealed reasoning, and
 // continued answers. Pure.
-import type { LedgerEntry } from '../../mocks/ledger.ts'
-import { holdsWords, requestsOf, servedBy } from '../dialects/lookup.ts'
-import { isCrossed } from '../dialects/registry.ts'
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { at, jsonOf, readEvents } from '../evidence/reading.ts'
+import type { LedgerEntry } from '../../../mocks/ledger.ts'
+import { holdsWords, requestsOf, servedBy } from '../../dialects/lookup.ts'
+import { isCrossed } from '../../dialects/registry.ts'
+import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
 
 export const SEALED = {
   ...{ id: 'rs_1', type: 'reasoning', summary: [] },
