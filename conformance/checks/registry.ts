@@ -40,15 +40,6 @@ import { lateErrorArrives } from './FLOW-09.ts'
 import { slowClientSlowsUpstream } from './FLOW-10.ts'
 import { declared } from './family.ts'
 import { cases } from './from-yaml.ts'
-import { googleKeys } from './GEM-01.ts'
-import { modelInPath } from './GEM-02.ts'
-import { geminiStreamIsBytes } from './GEM-03.ts'
-import { googleErrors } from './GEM-04.ts'
-import { thoughtsAreOutput } from './GEM-05.ts'
-import { finishReasonsArrive } from './GEM-06.ts'
-import { geminiDefault } from './GEM-07.ts'
-import { geminiCounts } from './GEM-08.ts'
-import { googleList } from './GEM-09.ts'
 import { imagesArePriced } from './IMG-01.ts'
 import { picturesArrive } from './IMG-02.ts'
 import { secretsStayInside } from './KEEP-01.ts'
@@ -131,6 +122,8 @@ import './responses/stream.ts'
 import './responses/content.ts'
 import './responses/kept.ts'
 import './responses/socket.ts'
+import './gemini/calls.ts'
+import './gemini/answers.ts'
 
 const all: readonly Check[] = [
   ...cases,
@@ -242,15 +235,6 @@ const all: readonly Check[] = [
   hostileBodiesAreSurvived,
   callsAtOnceAreWhole,
   streamsAgreeWithThemselves,
-  googleKeys,
-  modelInPath,
-  geminiStreamIsBytes,
-  googleErrors,
-  thoughtsAreOutput,
-  finishReasonsArrive,
-  geminiDefault,
-  geminiCounts,
-  googleList,
   imagesArePriced,
   picturesArrive,
 ]

@@ -1,10 +1,10 @@
 // Parts that the GEM checks share: the provider's answers, and the format of Google's errors.
-import { refs, servedBy } from '../dialects/lookup.ts'
-import { dialectOf, isCrossed } from '../dialects/registry.ts'
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { stepText } from '../evidence/step.ts'
-import { endText } from '../evidence/wording.ts'
-import { type Finding, finding } from '../runner/check.ts'
+import { refs, servedBy } from '../../dialects/lookup.ts'
+import { dialectOf, isCrossed } from '../../dialects/registry.ts'
+import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { stepText } from '../../evidence/step.ts'
+import { endText } from '../../evidence/wording.ts'
+import { type Finding, finding } from '../../runner/check.ts'
 
 export const GEMINI_USAGE = { promptTokenCount: 9, candidatesTokenCount: 4, totalTokenCount: 13 }
 
