@@ -7,7 +7,7 @@ import { at } from '../evidence/reading.ts'
 import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { heldBack, isVisible, noteHeldBack } from './flow.ts'
-import { hasError } from './log.ts'
+import { hasError } from './log/parts.ts'
 
 const steps = {
   errorAfterTheResponseStart: step<{ model: string }>('error after the response start'),

@@ -5,7 +5,7 @@ import type { Exchange } from '../evidence/evidence.ts'
 import { step } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { LOG } from './request-log.ts'
+import { LOG } from './log/parts.ts'
 
 const steps = {
   call: step('call'),

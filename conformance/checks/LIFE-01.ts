@@ -7,7 +7,7 @@ import { at, jsonOf, type AnyJson as Row } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { LOG, readAll, rowsIn } from './request-log.ts'
+import { LOG, readAll, rowsIn } from './log/parts.ts'
 
 const steps = {
   open: step('open'),

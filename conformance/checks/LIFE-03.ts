@@ -6,7 +6,7 @@ import { at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { size } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { LOG, readAll, rowsIn } from './request-log.ts'
+import { LOG, readAll, rowsIn } from './log/parts.ts'
 
 const steps = {
   call: step('call'),

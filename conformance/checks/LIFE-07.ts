@@ -9,7 +9,7 @@ import { at, jsonOf } from '../evidence/reading.ts'
 import { type Step, step } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { readAll } from './request-log.ts'
+import { readAll } from './log/parts.ts'
 
 const steps = {
   changed: step('changed'),

@@ -5,7 +5,7 @@ import { step } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
-import { readAll } from './request-log.ts'
+import { readAll } from './log/parts.ts'
 
 const steps = {
   call: step('call'),

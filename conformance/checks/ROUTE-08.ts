@@ -3,7 +3,7 @@ import type { ScriptStep } from '../../mocks/server/script.ts'
 import { refs, requestsOf } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { breakStream } from './log.ts'
+import { breakStream } from './log/parts.ts'
 
 const broken = step<{ how: string }>('the stream breaks')
 

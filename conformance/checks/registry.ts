@@ -55,17 +55,6 @@ import { termDrains } from './LIFE-02.ts'
 import { capsHold } from './LIFE-03.ts'
 import { secondProcess } from './LIFE-05.ts'
 import { reload } from './LIFE-07.ts'
-import { oneRecordPerCall } from './LOG-01.ts'
-import { recordNamesTheRoute } from './LOG-02.ts'
-import { fromRoutingTime } from './LOG-03.ts'
-import { finalInTime } from './LOG-04.ts'
-import { failuresListAttempts } from './LOG-05.ts'
-import { leftIsNotCompleted } from './LOG-06.ts'
-import { nothingUnrecorded } from './LOG-07.ts'
-import { sessionSurvives } from './LOG-08.ts'
-import { pagesWithoutGaps } from './LOG-09.ts'
-import { sumsAddUp } from './LOG-10.ts'
-import { noContentInLists } from './LOG-12.ts'
 import { relayedIsRecorded } from './PASS-01.ts'
 import { relayedIsUnchanged } from './PASS-02.ts'
 import { filesBelongToTheirKey } from './PASS-03.ts'
@@ -124,6 +113,8 @@ import './responses/kept.ts'
 import './responses/socket.ts'
 import './gemini/calls.ts'
 import './gemini/answers.ts'
+import './log/record.ts'
+import './log/list.ts'
 
 const all: readonly Check[] = [
   ...cases,
@@ -148,17 +139,6 @@ const all: readonly Check[] = [
   idFindsTheRecord,
   closedSets,
   hostileNames,
-  oneRecordPerCall,
-  recordNamesTheRoute,
-  fromRoutingTime,
-  finalInTime,
-  failuresListAttempts,
-  leftIsNotCompleted,
-  nothingUnrecorded,
-  sessionSurvives,
-  pagesWithoutGaps,
-  sumsAddUp,
-  noContentInLists,
   usageIsOnRecord,
   streamUsageAsAsked,
   unknownIsNull,

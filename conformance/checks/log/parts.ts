@@ -1,13 +1,12 @@
-// Parts that the LOG checks share.
-
-import type { ScriptStep } from '../../mocks/server/script.ts'
-import { listRequest } from '../dialects/lookup.ts'
-import { delta, END } from '../dialects/scripted.ts'
-import type { Exchange } from '../evidence/evidence.ts'
-import { at } from '../evidence/reading.ts'
-import type { Step } from '../evidence/step.ts'
-import type { ChatOptions, CheckContext } from '../runner/context.ts'
-import type { Target } from '../target/schema.ts'
+// Parts that the LOG checks and others share: streams that break off, records, and Waybill's own interface.
+import type { ScriptStep } from '../../../mocks/server/script.ts'
+import { listRequest } from '../../dialects/lookup.ts'
+import { delta, END } from '../../dialects/scripted.ts'
+import type { Exchange } from '../../evidence/evidence.ts'
+import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
+import type { Step } from '../../evidence/step.ts'
+import type { ChatOptions, CheckContext } from '../../runner/context.ts'
+import type { Target } from '../../target/schema.ts'
 
 /** Maximum time until a gateway on a busy machine notices that its client has left, ms. */
 const NOTICE_TIMEOUT_MS = 2_000
@@ -71,3 +70,13 @@ export function readLog(session: CheckContext, step: Step): Promise<Exchange> {
   const { path, ...request } = listRequest(session.target.observability.log!)
   return session.ask(step, path, { ...request, key: session.running.keys.reader })
 }
+
+export const LOG = '/api/usage/request-logs'
+
+/** Reads a path as the operator. */
+export const readAll = (session: CheckContext, step: Step, path: string): Promise<Exchange> =>
+  session.ask(step, path, { key: session.running.keys.reader })
+
+/** Returns the items of a list; an empty list if the answer has none. */
+export const rowsIn = (exchange: Exchange | undefined): AnyJson[] =>
+  (at(jsonOf(exchange?.body ?? ''), '/data') ?? []) as AnyJson[]
