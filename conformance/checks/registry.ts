@@ -59,14 +59,6 @@ import { relayedIsRecorded } from './PASS-01.ts'
 import { relayedIsUnchanged } from './PASS-02.ts'
 import { filesBelongToTheirKey } from './PASS-03.ts'
 import { budgetsHaveBounds } from './PASS-05.ts'
-import { readsNeverSpend } from './PURE-01.ts'
-import { startAndIdle } from './PURE-02.ts'
-import { readsAskNobody } from './PURE-03.ts'
-import { resolvingMovesNothing } from './PURE-04.ts'
-import { readsWriteNothing } from './PURE-05.ts'
-import { otherMethods } from './PURE-06.ts'
-import { refusedCallsSpendNothing } from './PURE-07.ts'
-import { everyInferenceIsExplained } from './PURE-08.ts'
 import { unknownIds } from './ROUTE-03.ts'
 import { knownFields } from './ROUTE-05.ts'
 import { fallbackConditions } from './ROUTE-07.ts'
@@ -115,18 +107,12 @@ import './gemini/calls.ts'
 import './gemini/answers.ts'
 import './log/record.ts'
 import './log/list.ts'
+import './pure/reads.ts'
+import './pure/spending.ts'
 
 const all: readonly Check[] = [
   ...cases,
   ...declared,
-  readsNeverSpend,
-  startAndIdle,
-  readsAskNobody,
-  resolvingMovesNothing,
-  readsWriteNothing,
-  otherMethods,
-  refusedCallsSpendNothing,
-  everyInferenceIsExplained,
   unknownIds,
   knownFields,
   fallbackConditions,

@@ -1,12 +1,12 @@
 // No-inference windows: the mock is watched between two control calls that it receives, so an empty window
 // proves something. Each window is compared with baseline windows without requests, which show traffic that
 // no request causes.
-import { nonceIn } from '../../mocks/ledger.ts'
-import { isRefused } from '../dialects/lookup.ts'
-import type { Evidence } from '../evidence/evidence.ts'
-import { isToldApart } from '../evidence/statistics.ts'
-import { doubt, type Finding, finding } from '../runner/check.ts'
-import type { CheckContext } from '../runner/context.ts'
+import { nonceIn } from '../../../mocks/ledger.ts'
+import { isRefused } from '../../dialects/lookup.ts'
+import type { Evidence } from '../../evidence/evidence.ts'
+import { isToldApart } from '../../evidence/statistics.ts'
+import { doubt, type Finding, finding } from '../../runner/check.ts'
+import type { CheckContext } from '../../runner/context.ts'
 
 /** Minimum duration of a baseline window, ms. */
 const MIN_BASELINE_MS = 2_000

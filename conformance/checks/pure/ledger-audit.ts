@@ -1,15 +1,15 @@
 // Audits the ledger of a run: each inference at the mock must be explained by a call of the suite. Reads the
 // whole ledger instead of a window, so that spending between checks and slow spending also count. Pure.
 import { isDeepStrictEqual } from 'node:util'
-import { type LedgerEntry, nonceIn } from '../../mocks/ledger.ts'
-import { WORDLESS } from '../dialects/dialect.ts'
-import { askedModel, isRefused, nonceOf } from '../dialects/lookup.ts'
-import { providerDialectOf, readSent } from '../dialects/registry.ts'
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { at, jsonOf } from '../evidence/reading.ts'
-import { stepText } from '../evidence/step.ts'
-import { type Finding, finding } from '../runner/check.ts'
-import type { Background, Target } from '../target/schema.ts'
+import { type LedgerEntry, nonceIn } from '../../../mocks/ledger.ts'
+import { WORDLESS } from '../../dialects/dialect.ts'
+import { askedModel, isRefused, nonceOf } from '../../dialects/lookup.ts'
+import { providerDialectOf, readSent } from '../../dialects/registry.ts'
+import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { at, jsonOf } from '../../evidence/reading.ts'
+import { stepText } from '../../evidence/step.ts'
+import { type Finding, finding } from '../../runner/check.ts'
+import type { Background, Target } from '../../target/schema.ts'
 
 /** Call of the suite, with the inferences that it explains in order. */
 interface AuditedCall {
@@ -185,7 +185,7 @@ function sentAgain({ name, exchange, entries }: AuditedCall, target: Target): st
 }
 
 /** Returns true if an entry looks like the background traffic in the target file. */
-export const isBackground = ({ capabilities }: Target, entry: LedgerEntry): boolean =>
+const isBackground = ({ capabilities }: Target, entry: LedgerEntry): boolean =>
   capabilities.background.some((declared) => looksLike(declared, entry))
 
 const looksLike = ({ provider, endpoint, body }: Background, entry: LedgerEntry): boolean =>
