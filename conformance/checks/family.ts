@@ -104,9 +104,13 @@ export const each =
     ([steps].flat() as Steps<D>[]).flatMap((step) =>
       step.in(judging.evidence).flatMap((exchange) => {
         const entry = servedBy(judging.evidence, exchange)
-        const crossed = entry !== null && isCrossed(exchange, entry)
-        const quoted = `"${stepText(exchange)}"`
-        const looked = { ...judging, exchange, details: exchange.details, entry, crossed, quoted }
+        const looked = {
+          ...judging,
+          ...{ exchange, details: exchange.details, entry, quoted: `"${stepText(exchange)}"` },
+          get crossed() {
+            return entry !== null && isCrossed(exchange, entry)
+          },
+        }
         return findings(judge(looked), refs(exchange, entry))
       }),
     )

@@ -72,6 +72,16 @@ export interface Tokens {
   readonly served?: Served | undefined
 }
 
+/** Tokens of an answer that reports none. */
+export const NO_TOKENS: Tokens = {
+  source: null,
+  input: null,
+  output: null,
+  cached_input: null,
+  cache_write: null,
+  reasoning: null,
+}
+
 /**
  * Returns a UUIDv7 (RFC 9562) for a time in ms since the epoch: 48 bits of time and 74 random bits. The
  * random bits come from the same places of a version 4 UUID.

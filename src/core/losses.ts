@@ -13,6 +13,8 @@ export const LOSSES = {
     'The maximum tokens of reasoning; it is converted to a level of effort, or an effort is converted to it.',
   'thinking.off': 'The instruction not to reason, if the provider has no setting for it.',
   'thinking.display': 'The setting for showing the reasoning.',
+  'thinking.late':
+    'Reasoning after the last text or call; clients of the dialect take their last block for the answer.',
   'thinking.context': 'The choice of earlier reasoning that the model sees, and the mode of reasoning.',
   effort: 'The level of effort; the nearest one is requested, or none.',
   betas: 'Features requested in a header of the dialect.',
@@ -71,6 +73,7 @@ export const LOSSES = {
   citations: 'The places in sources that the answer cites.',
   usage: 'The number of tokens that are cached for an hour.',
   refusal: 'The mark that a text is a refusal; the text itself is kept.',
+  repetition: 'Content that the provider gave again as a whole, in another version; what came first is kept.',
   'unknown.field': 'A request field that is unknown to Waybill.',
   'unknown.block': 'A part of a message or an answer that is unknown to Waybill.',
   'unknown.tool': 'A kind of tool that is unknown to Waybill.',

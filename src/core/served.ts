@@ -18,9 +18,10 @@ export type Axis = (typeof AXES)[number]
 /**
  * Problems with reported usage. `iterations`: the parts of the call do not add up, or one part is of an
  * unknown kind. `reported_usd`: the provider's figure is not an amount, or differs from the cost of the
- * tokens by more than a factor of two. `other`: unknown members were too large to store.
+ * tokens by more than a factor of two. `other`: unknown members were too large to store. `counts`: the counts do not add
+ * up to the total, or became less during the answer; the larger ones are recorded.
  */
-export type Doubt = 'iterations' | 'reported_usd' | 'other'
+export type Doubt = 'iterations' | 'reported_usd' | 'other' | 'counts'
 
 /** Token counts of a part of a call. */
 export interface PartTokens {

@@ -7,7 +7,6 @@ import type { Loss, Losses } from '../core/losses.ts'
 import type { Facts } from '../models/facts.ts'
 import type { ClientRequest } from './client-request.ts'
 import type { Json } from './json.ts'
-import type { StreamEvent } from './stream-event.ts'
 
 /** Location of an image or a document. Base64 data is never inserted into text. */
 export type Source =
@@ -188,6 +187,8 @@ export interface AnswerBlocks {
 
 /** An answer to write for a client. */
 export interface Answer extends AnswerBlocks {
+  /** The provider's id of the answer, if the client may name it; null for a new one. */
+  readonly id: string | null
   readonly model: string
   readonly tokens: Tokens | null
 }
@@ -210,14 +211,14 @@ export type BlockEvent =
   | { readonly type: 'close'; readonly key: string | number }
   /** A block that arrives in one piece: an image or unknown content. */
   | { readonly type: 'whole'; readonly block: Block }
-  | { readonly type: 'stop'; readonly stop: Stop; readonly sequence: string | null }
 
 /**
  * Events for a writer. Only one block is open at a time, and indexes are 0, 1, 2 … (sequence.ts enforces both
  * rules).
  */
 export type SerialEvent =
-  | { readonly type: 'start'; readonly model: string }
+  /** `id`: the provider's id of the answer, if the client may name it; null for a new one. */
+  | { readonly type: 'start'; readonly model: string; readonly id: string | null }
   | { readonly type: 'open'; readonly index: number; readonly block: Opened }
   | { readonly type: 'delta'; readonly index: number; readonly block: Opened; readonly text: string }
   | { readonly type: 'seal'; readonly index: number; readonly opaque: Opaque }
@@ -229,11 +230,6 @@ export type SerialEvent =
       readonly sequence: string | null
       readonly tokens: Tokens | null
     }
-
-/** Reads a stream of one answer. Throws if an event does not belong to the dialect. */
-export interface BlockReader {
-  read(event: StreamEvent): readonly BlockEvent[]
-}
 
 /**
  * Writes the stream of one answer as complete events with their blank lines. Returns an empty text if there
@@ -296,11 +292,8 @@ export interface DialectBlocks {
    * `UpstreamDialect.request` adds them.
    */
   writeRequest(conversation: Conversation, peer: Peer, losses: Losses): Record<string, unknown>
-  /** Parses a provider's whole answer. */
-  parseAnswer(json: Json, peer: Peer, losses: Losses): AnswerBlocks
   /** Writes a whole answer for a client. */
   writeAnswer(answer: Answer, asker: Asker, losses: Losses): Json | readonly Json[]
-  openReader(peer: Peer, losses: Losses): BlockReader
   openWriter(asker: Asker, losses: Losses): BlockWriter
 }
 

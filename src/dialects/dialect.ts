@@ -9,6 +9,7 @@ import type { GatewayError } from '../core/errors.ts'
 import type { Loss } from '../core/losses.ts'
 import type { RequestTraits } from '../core/request-traits.ts'
 import type { Facts } from '../models/facts.ts'
+import type { AnswerParts } from './answer-parts.ts'
 import type { DialectBlocks } from './blocks.ts'
 import type { ClientRequest } from './client-request.ts'
 import type { KeptKind } from './kept.ts'
@@ -226,6 +227,8 @@ export interface StreamReader {
    * dialect.
    */
   read(event: StreamEvent): ParsedEvent
+  /** Bytes that a client receives for an event without data. Absent if it receives the event. */
+  readonly keepAlive?: Buffer
   /** Upper bound of the input bytes that the reader retains. Absent if they do not grow. */
   readonly held?: number
   /** Returns the last event after the end of the stream; null if there is none. */
@@ -251,9 +254,13 @@ export interface UpstreamDialect {
    */
   readonly mostValues?: number
   request(request: ClientRequest, model: string, provider: ProviderAccess): ProviderRequest
-  /** Reads a complete answer that is not streamed. Throws if the answer does not belong to this dialect. */
-  readAnswer(text: string): ParsedEvent
-  openStream(): StreamReader
+  /**
+   * Reads a complete answer that is not streamed. Throws if the answer does not belong to this dialect. `parts`
+   * receives its content for a translation.
+   */
+  readAnswer(text: string, parts?: AnswerParts | null): ParsedEvent
+  /** Opens a reader for the events of an answer. `parts` receives its content for a translation. */
+  openStream(parts?: AnswerParts | null): StreamReader
   /** Reads the body of an error response; null if the body does not belong to this dialect. */
   readError(text: string): ProviderError | null
   /**
@@ -284,14 +291,27 @@ export interface UpstreamDialect {
     /** Returns true if a string is the answer to a counting request. */
     isCount(text: string): boolean
   }
+  /**
+   * Writes an answer in the form that the client asked for, if the provider answered in the other one. Absent if the
+   * dialect has no blocks.
+   */
+  readonly otherForm?: (request: ClientRequest, model: string) => OtherForm
   /** Creates the translation for one attempt; null if the request is sent to the provider unchanged. */
   readonly translation?: (request: ClientRequest, model: string) => Translation | null
   /** Returns a request about an answer that the provider stores. Absent if providers store none. */
   readonly keptAnswer?: (rest: string, query: string, provider: ProviderAccess) => ProviderRequest
 }
 
+/** Answers in another form than the client asked for. In the results, `sent` holds the bytes for the client. */
+export interface OtherForm {
+  /** Converts a whole answer to a stream. Throws if the answer does not belong to the dialect. */
+  asStream(text: string): ParsedEvent
+  /** Opens a reader of events that makes a whole answer of them. */
+  openWhole(): StreamReader & { answer(): ParsedEvent }
+}
+
 /** One attempt across dialects. In its events, `sent` holds the bytes for the client. */
-export interface Translation extends UpstreamDialect {
+export interface Translation extends UpstreamDialect, OtherForm {
   /** Losses so far. */
   readonly losses: readonly Loss[]
   /** Adds a loss. */

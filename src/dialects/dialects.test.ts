@@ -54,7 +54,7 @@ for (const [name, dialect, samples] of ALL) {
 
   test(`${name}: a token count that is not a whole number is treated as missing, but zero is treated as zero (USE-04)`, () => {
     for (const [member, kind] of Object.entries(samples.usage)) {
-      for (const odd of [1.5, -1, '7', 1e300, null, true, [], {}, [7]])
+      for (const odd of [1.5, -1, '7.5', 'x', 1e300, null, true, [], {}, [7]])
         assert.equal(tokens(dialect, samples, { [member]: odd })?.[kind] ?? null, null, JSON.stringify(odd))
       assert.equal(tokens(dialect, samples, { [member]: 0 })?.[kind], 0)
       const only = tokens(dialect, samples, { [member]: 7 })!

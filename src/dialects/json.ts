@@ -15,11 +15,13 @@ export const numberOf = (value: unknown): number | null => (typeof value === 'nu
 /** Maximum token count of one call. SQLite's sum of integers fails beyond 2^63. */
 const MAX_TOKENS = 1e12
 
-/** Returns the value if it can be a token count; null otherwise. */
-export const tokenCount = (value: unknown): number | null =>
-  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS
-    ? (value as number)
+/** Returns a number of tokens; null if the value cannot be one. Some servers send the digits as a text. */
+export const tokenCount = (value: unknown): number | null => {
+  const count = typeof value === 'string' && /^\d{1,13}$/.test(value) ? Number(value) : value
+  return Number.isInteger(count) && (count as number) >= 0 && (count as number) <= MAX_TOKENS
+    ? (count as number)
     : null
+}
 
 /** Returns the value if it is an HTTP error status; null otherwise. */
 export const errorStatus = (value: unknown): number | null =>

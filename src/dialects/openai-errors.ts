@@ -1,7 +1,7 @@
 // Reads errors in OpenAI's format, which several dialects share. The gateway's own errors are written in
 // errors.ts. Format: OpenAI API reference, "Errors".
 import type { ProviderError } from '../core/call.ts'
-import { errorCode, errorStatus, isObject, member } from './json.ts'
+import { errorCode, errorStatus, isObject, type Json, member } from './json.ts'
 
 /** Parses the `error` member: an object, or the bare text that some providers send. */
 export function errorOf(error: unknown): ProviderError {
@@ -13,6 +13,17 @@ export function errorOf(error: unknown): ProviderError {
     status: errorStatus(code),
     ...paramOf(error),
   }
+}
+
+/**
+ * Returns the error in a body without an answer; null if it has none. Besides `error`, servers send their message at the
+ * top (vLLM, Mistral) or as `detail` (FastAPI).
+ */
+export function errorIn(json: Json): ProviderError | null {
+  if (json.error != null) return errorOf(json.error)
+  if (json.object === 'error' || (typeof json.message === 'string' && json.choices === undefined))
+    return errorOf(json)
+  return json.detail == null || json.choices !== undefined ? null : errorOf({ message: json.detail })
 }
 
 /** Returns the field that an error names. */

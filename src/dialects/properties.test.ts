@@ -172,7 +172,7 @@ const said: fc.Arbitrary<Said> = fc.record({
 /** Returns a dialect's stream, written block by block by its own writer. */
 function written(dialect: string, { before, calls }: Said): Buffer {
   const writer = dialectOf(dialect).blocks.openWriter({ wantsUsage: true }, new Losses())
-  const events: SerialEvent[] = [{ type: 'start', model: 'm' }]
+  const events: SerialEvent[] = [{ type: 'start', id: null, model: 'm' }]
   const blocks: Block[] = [
     ...(before === '' ? [] : [{ type: 'text' as const, text: before }]),
     ...calls.map((each) => ({ ...each, type: 'call' as const, namespace: null, kind: 'function' as const })),

@@ -4,7 +4,6 @@
 import type { BlockEvent, Opened, SerialEvent } from './blocks.ts'
 
 type Key = string | number
-type Waiting = Exclude<BlockEvent, { readonly type: 'stop' }>
 
 /** Maximum waiting text, in characters. No real answer reaches this size. */
 const MAX_WAITING_LENGTH = 16 * 2 ** 20
@@ -13,7 +12,7 @@ export class Sequence {
   #index = 0
   #open: { readonly key: Key; readonly block: Opened } | null = null
   /** Waiting blocks in their opening order, each with its events so far. */
-  readonly #waiting = new Map<Key, Waiting[]>()
+  readonly #waiting = new Map<Key, BlockEvent[]>()
   #waitingSize = 0
   #wholes = 0
 
@@ -22,7 +21,6 @@ export class Sequence {
    * block.
    */
   push(event: BlockEvent): SerialEvent[] {
-    if (event.type === 'stop') return []
     const out: SerialEvent[] = []
     if (event.type === 'whole') this.#wait(`whole ${this.#wholes++}`, event)
     else if (this.#open?.key === event.key) this.#pass(event, out)
@@ -41,7 +39,7 @@ export class Sequence {
     }
   }
 
-  #wait(key: Key, event: Waiting): void {
+  #wait(key: Key, event: BlockEvent): void {
     const events = this.#waiting.get(key)
     if (events) events.push(event)
     else if (event.type === 'open' || event.type === 'whole') this.#waiting.set(key, [event])
@@ -62,7 +60,7 @@ export class Sequence {
     }
   }
 
-  #pass(event: Waiting, out: SerialEvent[]): void {
+  #pass(event: BlockEvent, out: SerialEvent[]): void {
     const index = this.#index
     if (event.type === 'whole') {
       out.push({ type: 'whole', index, block: event.block })

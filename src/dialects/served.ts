@@ -114,6 +114,28 @@ export function toolOf(item: unknown): string | null {
   return tool === 'web_search' && action !== undefined && action !== 'search' ? null : tool
 }
 
+/**
+ * Returns input and output that agree with the total. xAI leaves reasoning out of the output; others leave cached tokens
+ * out of the input. Cached tokens beyond the input are a doubt. What is missing for an unknown reason is billed as output, with a doubt.
+ */
+export function contradicted(
+  {
+    input,
+    output,
+    cached,
+    reasoning,
+  }: Readonly<Record<'input' | 'output' | 'cached' | 'reasoning', number | null>>,
+  total: number | null,
+): { readonly input: number | null; readonly output: number | null; readonly doubts?: readonly Doubt[] } {
+  const isOff = input !== null && cached !== null && cached > input
+  if (input === null || output === null || total === null || total <= input + output)
+    return { input, output, ...(isOff && { doubts: ['counts'] }) }
+  const missing = total - input - output
+  if (missing === reasoning) return { input, output: output + missing }
+  if (missing === cached && cached > input) return { input: input + missing, output }
+  return { input, output: output + missing, doubts: ['counts'] }
+}
+
 /** Counts the uses of the provider's own tools among output items; undefined if there are none. */
 export function toolsIn(output: unknown): Record<string, number> | undefined {
   let tools: Record<string, number> | undefined
@@ -143,7 +165,7 @@ const DETAILS = [
 /** Known members of `usage` in OpenAI's dialects. A dot at the end marks a member with nested members. */
 export const KNOWN_TO_OPENAI: ReadonlySet<string> = new Set([
   ...['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'total_tokens'],
-  ...['prompt_cache_hit_tokens', 'prompt_cache_miss_tokens', 'reasoning_tokens'],
+  ...['prompt_cache_hit_tokens', 'prompt_cache_miss_tokens', 'cached_tokens', 'reasoning_tokens'],
   ...['cost', 'cost_in_usd_ticks', 'cost_details', 'is_byok'],
   ...['queue_time', 'prompt_time', 'completion_time', 'total_time'],
   ...[

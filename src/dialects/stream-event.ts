@@ -27,3 +27,10 @@ export class StreamEvent {
     return isExact(this.data) ? this.json() : parseExact(this.data)
   }
 }
+
+/** Maximum length of an end mark with its surroundings, in characters. */
+const MAX_MARK_LENGTH = 64
+
+/** Returns true for the mark with which OpenAI's streams end, and with which some servers end all of theirs. */
+export const isEndMark = (data: string): boolean =>
+  data.length < MAX_MARK_LENGTH && /^\s*\[?DONE\]?\s*$/.test(data)

@@ -1,7 +1,7 @@
 // Compares the parts of a conversation or an answer on both sides of a translation, by kind. Maps each kind
 // of difference to the losses that explain it. For tests.
 import { isDeepStrictEqual } from 'node:util'
-import type { Tokens } from '../core/call.ts'
+import { NO_TOKENS, type Tokens } from '../core/call.ts'
 import type { Loss } from '../core/losses.ts'
 import type { Block, CallBlock, Conversation, Turn } from './blocks.ts'
 import { argumentsOf } from './call-arguments.ts'
@@ -186,13 +186,13 @@ function factsOfBlocks(all: readonly Block[]): Facts {
 const MADE_UP = /^call_[0-9a-f]{24}$/
 
 /**
- * Returns the usage to compare. Some providers report more cached tokens than input tokens. Zero tokens
- * written to a cache equal a missing count. `served` exists only in the record.
+ * Returns the usage to compare. Some providers report more cached tokens than input tokens. A missing count equals zero,
+ * because clients need a number. `served` exists only in the record.
  */
-function usageOf({ cache_write_1h: forHour, cache_write: written, served, ...tokens }: Tokens): object {
-  const { cached_input: cached, input } = tokens
-  const most = cached && Math.min(cached, input ?? cached)
-  return { ...tokens, cached_input: most, written: written || null, forHour: forHour || null }
+function usageOf({ served, source, ...tokens }: Tokens): object {
+  const counts = Object.entries(tokens).map(([name, count]) => [name, count || 0])
+  const usage = { cache_write_1h: 0, ...Object.fromEntries(counts) }
+  return { ...usage, cached_input: Math.min(usage.cached_input, usage.input || usage.cached_input) }
 }
 
 /** Compares an answer before and after a translation. */
@@ -201,7 +201,7 @@ export function compareAnswers(before: Read, after: Read, losses: readonly Loss[
     text: blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(''),
     ...factsOfBlocks(blocks),
     stop: [stop, sequence],
-    usage: tokens && usageOf(tokens),
+    usage: usageOf(tokens ?? NO_TOKENS),
   })
   return judged(facts(before), facts(after), losses)
 }

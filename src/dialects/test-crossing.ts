@@ -1,11 +1,12 @@
 // Translations without sockets, for tests of any pair of dialects. Translates a request, a whole answer or a
 // stream, and returns the result as bytes and as blocks.
 import assert from 'node:assert/strict'
-import type { ParsedEvent, Tokens } from '../core/call.ts'
+import type { Tokens } from '../core/call.ts'
 import { Losses } from '../core/losses.ts'
 import { EventReader } from '../providers/event-reader.ts'
 import { parseExact } from '../shared/exact-json.ts'
-import type { AnswerBlocks, Block, BlockEvent, Conversation, Peer } from './blocks.ts'
+import { AnswerParts } from './answer-parts.ts'
+import type { AnswerBlocks, Conversation, Peer } from './blocks.ts'
 import type { StreamReader, Translation } from './dialect.ts'
 import type { Json } from './json.ts'
 import { DIALECTS } from './registry.ts'
@@ -80,10 +81,9 @@ export interface Read extends AnswerBlocks {
 
 /** Returns the content of a whole answer. */
 export function readAnswer(dialect: string, text: string, family = OWN_FAMILY): Read {
-  const { blocks, upstream } = dialectOf(dialect)
-  const { tokens, error } = upstream.readAnswer(text)
-  const answer = blocks.parseAnswer(parseExact(text) as Json, peer(family), new Losses())
-  return { ...answer, tokens, errors: error ? [error.message] : [], done: true }
+  const parts = new AnswerParts(peer(family), new Losses())
+  const { tokens, error } = dialectOf(dialect).upstream.readAnswer(text, parts)
+  return { ...parts.answer(), tokens, errors: error ? [error.message] : [], done: true }
 }
 
 /** Reads a stream in chunks of `size` and returns the parsed parts. */
@@ -98,59 +98,16 @@ export function partsOf(reader: StreamReader, bytes: Buffer, size = bytes.length
 
 /** Returns the content of a stream. */
 export function readStream(dialect: string, bytes: Buffer, family = OWN_FAMILY): Read {
-  const { blocks, upstream } = dialectOf(dialect)
-  const native = upstream.openStream()
-  const reader = blocks.openReader(peer(family), new Losses())
-  const said: BlockEvent[] = []
-  const parsed: ParsedEvent[] = []
-  partsOf(
-    {
-      read(event) {
-        const one = native.read(event)
-        parsed.push(one)
-        if (!one.error) said.push(...reader.read(event))
-        return one
-      },
-    },
-    bytes,
+  const parts = new AnswerParts(peer(family), new Losses())
+  const parsed = partsOf(dialectOf(dialect).upstream.openStream(parts), bytes).flatMap(
+    (part) => part.parsed ?? [],
   )
   return {
-    ...collected(said),
+    ...parts.answer(),
     tokens: parsed.reduce<Tokens | null>((last, { tokens }) => tokens ?? last, null),
     errors: parsed.flatMap(({ error }) => (error ? [error.message] : [])),
     done: parsed.some(({ done, complete }) => done || complete),
   }
-}
-
-/** Collects an answer's blocks from its events. */
-function collected(events: readonly BlockEvent[]): AnswerBlocks {
-  const blocks = new Map<unknown, Block>()
-  let stop: AnswerBlocks['stop'] = null
-  let sequence: string | null = null
-  for (const event of events) {
-    if (event.type === 'stop') {
-      stop = event.stop
-      sequence = event.sequence
-    } else if (event.type === 'whole') blocks.set(event, event.block)
-    else if (event.type === 'open') {
-      const { block } = event
-      blocks.set(
-        event.key,
-        block.type === 'text'
-          ? { type: 'text', text: '' }
-          : block.type === 'reasoning'
-            ? { type: 'reasoning', text: '', opaque: null }
-            : { ...block, args: '' },
-      )
-    } else if (event.type !== 'close') {
-      const block = blocks.get(event.key)
-      assert.ok(block, 'a part of a block that is not open')
-      if (event.type === 'seal') blocks.set(event.key, { ...block, opaque: event.opaque } as Block)
-      else if (block.type === 'call') blocks.set(event.key, { ...block, args: block.args + event.text })
-      else blocks.set(event.key, { ...block, text: (block as { text: string }).text + event.text } as Block)
-    }
-  }
-  return { blocks: [...blocks.values()], stop, sequence }
 }
 
 /** Translates a provider's stream for a client of another dialect. */

@@ -136,6 +136,7 @@ const MESSAGES_TO_CHAT = of('messages', 'chat', [
     loses: ['image'],
   },
   { answer: said({}, { logprobs: {} }), loses: ['logprobs'] },
+  { answer: said({}, { delta: { content: 'other' } }), loses: ['repetition'] },
   { answer: said({}, { finish_reason: 'of_tomorrow' }), loses: ['stop_reason'] },
   {
     answer: said({ tool_calls: [{ id: long, type: 'function', function: { name: 't', arguments: '{}' } }] }),

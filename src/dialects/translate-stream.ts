@@ -1,74 +1,94 @@
-// Translates a provider's stream for a client of another dialect, event by event. The provider's own dialect
-// reads each event for the record. Independent of the particular dialects.
+// Translates a provider's stream for a client of another dialect, event by event. The provider's dialect reads each event
+// once, for the record and for the client. Independent of the particular dialects.
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../core/call.ts'
-import type { AnswerBlocks, BlockEvent, BlockReader, BlockWriter, Stop } from './blocks.ts'
+import type { AnswerParts } from './answer-parts.ts'
+import type { BlockEvent, BlockWriter } from './blocks.ts'
 import type { StreamReader } from './dialect.ts'
 import { Sequence } from './sequence.ts'
+import { endedBadly } from './stops.ts'
 import type { StreamEvent } from './stream-event.ts'
 import { type ToolNames, unwrapInput } from './tool-names.ts'
-
-/** Returns the default reason for the end of an answer, if the provider sends none. */
-export const endOf = (hasCalls: boolean): Stop => (hasCalls ? 'calls' : 'end')
 
 /** Memory overhead of a piece of text, bytes. */
 const PIECE_OVERHEAD_BYTES = 64
 
 export class TranslatedStream implements StreamReader {
-  readonly #native: StreamReader
-  readonly #reader: BlockReader
+  readonly #reader: StreamReader
+  readonly #parts: AnswerParts
   readonly #writer: BlockWriter
   readonly #names: ToolNames
+  readonly #isOwn: boolean
+  #id: string | null = null
   readonly #sequence = new Sequence()
   /**
    * Upper bound of the text that the readers and writers retain, in bytes. Some of them repeat the text at the end.
    */
   held = 0
+  readonly keepAlive = Buffer.from(':\n\n')
   #model: string
   #tokens: Tokens | null = null
-  #stop: AnswerBlocks['stop'] = null
-  #stopSequence: string | null = null
-  #hasCalls = false
   #isStarted = false
   #isEnded = false
   /** Arguments of calls with wrapped input, by key. The arguments are passed on when complete. */
   readonly #wrapped = new Map<unknown, string>()
 
+  /**
+   * `reader`: passes the content of each event to `parts`. `isOwn`: the client speaks the provider's dialect, so that it can
+   * continue the answer by its id.
+   */
   constructor(
-    native: StreamReader,
-    reader: BlockReader,
+    reader: StreamReader,
+    parts: AnswerParts,
     writer: BlockWriter,
     names: ToolNames,
-    model: string,
+    isOwn: boolean,
   ) {
-    this.#native = native
+    this.#isOwn = isOwn
     this.#reader = reader
+    this.#parts = parts
     this.#writer = writer
     this.#names = names
-    this.#model = model
+    this.#model = parts.peer.model
   }
 
   read(event: StreamEvent): ParsedEvent {
-    const parsed = this.#native.read(event)
+    const parsed = this.#reader.read(event)
     // The relay reports the error in the client's dialect. All later events are ignored.
     if (parsed.error) return { ...parsed, done: true }
     if (parsed.tokens) this.#tokens = parsed.tokens
     if (parsed.model !== null) this.#model = parsed.model
+    if (this.#isOwn) this.#id ??= parsed.responseId ?? null
+    const isOver = parsed.done || parsed.complete === true
+    if (isOver) this.#parts.finish()
     let text = parsed.opens ? this.#start() : ''
-    if (!this.#isEnded) for (const said of this.#reader.read(event)) text += this.#pass(said)
-    if (parsed.done || parsed.complete) text += this.#end()
-    return this.#sent(parsed, text)
+    for (const each of this.#parts.take()) text += this.#pass(each)
+    if (!isOver || this.#isEnded) return this.#sent(parsed, text)
+    if (this.#parts.ended === null) return this.#failed(parsed)
+    return this.#sent(parsed, text + this.#end())
   }
 
   /** Ends the stream, with or without its end mark. */
   end(): ParsedEvent | null {
-    return this.#isStarted && !this.#isEnded && this.#stop !== null
-      ? this.#sent({ ...EMPTY_EVENT, done: true }, this.#end())
-      : null
+    if (!this.#isStarted || this.#isEnded) return null
+    if (this.#parts.ended === null) return this.#parts.unknownStop === null ? null : this.#failed(EMPTY_EVENT)
+    this.#parts.finish()
+    const text = this.#parts
+      .take()
+      .map((each) => this.#pass(each))
+      .join('')
+    return this.#sent({ ...EMPTY_EVENT, done: true, finished: true }, text + this.#end())
   }
 
-  #sent({ responseId: _, containerId: __, ...parsed }: ParsedEvent, text: string): ParsedEvent {
+  /** Reports that the answer has ended without a good reason. */
+  #failed(parsed: ParsedEvent): ParsedEvent {
+    this.#isEnded = true
+    return { ...parsed, error: endedBadly(this.#parts.unknownStop), done: true }
+  }
+
+  #sent({ responseId, containerId, ...parsed }: ParsedEvent, text: string): ParsedEvent {
     return {
       ...parsed,
+      ...(this.#isOwn && { responseId, containerId }),
       usageOnly: false,
       model: text === '' ? null : this.#model,
       sent: Buffer.from(text),
@@ -78,43 +98,43 @@ export class TranslatedStream implements StreamReader {
   #start(): string {
     if (this.#isStarted) return ''
     this.#isStarted = true
-    return this.#writer.write({ type: 'start', model: this.#model })
+    return this.#writer.write({ type: 'start', model: this.#model, id: this.#id })
   }
 
-  #pass(said: BlockEvent): string {
-    if (said.type === 'stop') {
-      this.#stop = said.stop
-      this.#stopSequence = said.sequence
-      return ''
-    }
-    if (said.type === 'delta') this.held += 2 * said.text.length + PIECE_OVERHEAD_BYTES
+  #pass(event: BlockEvent): string {
+    if (event.type === 'delta') this.held += 2 * event.text.length + PIECE_OVERHEAD_BYTES
     return (
       this.#start() +
-      this.#mapped(said)
-        .flatMap((each) => this.#sequence.push(each))
-        .map((each) => this.#writer.write(each))
+      this.#mapped(event)
+        .map((each) => this.#write(each))
         .join('')
     )
   }
 
+  #write(event: BlockEvent): string {
+    return this.#sequence
+      .push(event)
+      .map((each) => this.#writer.write(each))
+      .join('')
+  }
+
   /** Returns the events with the client's tool names. */
-  #mapped(said: BlockEvent): BlockEvent[] {
-    switch (said.type) {
+  #mapped(event: BlockEvent): BlockEvent[] {
+    switch (event.type) {
       case 'open':
-        if (said.block.type !== 'call') return [said]
-        this.#hasCalls = true
-        if (this.#names.isWrapped(said.block.name)) this.#wrapped.set(said.key, '')
-        return [{ ...said, block: this.#names.up(said.block) }]
+        if (event.block.type !== 'call') return [event]
+        if (this.#names.isWrapped(event.block.name)) this.#wrapped.set(event.key, '')
+        return [{ ...event, block: this.#names.up(event.block) }]
       case 'delta': {
-        const before = this.#wrapped.get(said.key)
-        if (before === undefined) return [said]
-        this.#wrapped.set(said.key, before + said.text)
+        const before = this.#wrapped.get(event.key)
+        if (before === undefined) return [event]
+        this.#wrapped.set(event.key, before + event.text)
         return []
       }
       case 'close':
-        return [...this.#unwrapped(said.key), said]
+        return [...this.#unwrapped(event.key), event]
       default:
-        return [said]
+        return [event]
     }
   }
 
@@ -125,15 +145,10 @@ export class TranslatedStream implements StreamReader {
   }
 
   #end(): string {
-    if (this.#isEnded) return ''
     this.#isEnded = true
-    const stop = this.#stop ?? endOf(this.#hasCalls)
-    const late = [...this.#wrapped.keys()].flatMap((key) => this.#unwrapped(key as string))
-    const rest = [...late.flatMap((each) => this.#sequence.push(each)), ...this.#sequence.end()]
-    return (
-      this.#start() +
-      rest.map((each) => this.#writer.write(each)).join('') +
-      this.#writer.write({ type: 'end', stop, sequence: this.#stopSequence, tokens: this.#tokens })
-    )
+    const { stop, sequence } = this.#parts.ended!
+    const rest = this.#sequence.end().map((each) => this.#writer.write(each))
+    const end = this.#writer.write({ type: 'end', stop, sequence, tokens: this.#tokens })
+    return this.#start() + rest.join('') + end
   }
 }

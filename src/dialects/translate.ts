@@ -2,11 +2,12 @@
 // event by event, and collects the losses. The provider's own dialect reads the answer for the record.
 // Independent of the particular dialects.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ParsedEvent, ProviderError } from '../core/call.ts'
+import { EMPTY_EVENT, type ParsedEvent, type ProviderError } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type Loss, Losses } from '../core/losses.ts'
 import type { Facts } from '../models/facts.ts'
 import { parseExact } from '../shared/exact-json.ts'
+import { AnswerParts } from './answer-parts.ts'
 import {
   type Block,
   type Conversation,
@@ -18,6 +19,7 @@ import {
 import type { ClientRequest } from './client-request.ts'
 import type {
   Dialect,
+  OtherForm,
   ProviderAccess,
   ProviderRequest,
   StreamReader,
@@ -25,8 +27,10 @@ import type {
   UpstreamDialect,
 } from './dialect.ts'
 import type { Json } from './json.ts'
+import { endedBadly, isFailure } from './stops.ts'
+import { StreamEvent } from './stream-event.ts'
 import { ToolNames, unwrapInput } from './tool-names.ts'
-import { endOf, TranslatedStream } from './translate-stream.ts'
+import { TranslatedStream } from './translate-stream.ts'
 
 /** The provider at the other end of a translation. */
 export interface PeerProvider extends Pick<Peer, 'family' | 'host'> {
@@ -71,7 +75,7 @@ export function upstreamsOf(
   spoken: readonly string[],
   provider: SpeakingProvider,
 ): Map<string, UpstreamDialect> {
-  const upstreams = new Map(spoken.map((each) => [each, dialects[each]!.upstream]))
+  const upstreams = new Map(spoken.map((each) => [each, withOtherForm(each, dialects, provider)]))
   const translated = spoken.filter((each) => isTranslatable(dialects[each]))
   const wayTo = (to: string) => ({ to: dialects[to] as Translatable, peer: peerIn(to, dialects, provider) })
   for (const [each, from] of Object.entries(dialects)) {
@@ -84,6 +88,21 @@ export function upstreamsOf(
     upstreams.set(each, { ...usual, translation: choosing(from, ways) })
   }
   return upstreams
+}
+
+/** Returns the provider side of a dialect, with answers in the other form if the dialect has blocks. */
+function withOtherForm(
+  name: string,
+  dialects: Readonly<Record<string, Dialect>>,
+  provider: SpeakingProvider,
+): UpstreamDialect {
+  const dialect = dialects[name]!
+  if (!isTranslatable(dialect)) return dialect.upstream
+  const peer = peerIn(name, dialects, provider)
+  return {
+    ...dialect.upstream,
+    otherForm: (request, model) => new OneTranslation(dialect, dialect, peer).begun(request, model),
+  }
 }
 
 function peerIn(
@@ -177,7 +196,7 @@ const NONE = /^$/
 const ABOUT_EARLIER_REASONING =
   /signature|encrypted_content|encrypted content|reasoning_content|thinking` blocks/i
 
-class OneTranslation implements Translation {
+class OneTranslation implements Translation, OtherForm {
   readonly relayedHeaders = NONE
   readonly #from: Translatable
   readonly #to: Translatable
@@ -193,6 +212,11 @@ class OneTranslation implements Translation {
     this.#from = from
     this.#to = to
     this.#provider = provider
+  }
+
+  /** True for an answer in the client's own dialect, but in another form. */
+  get #isOwn(): boolean {
+    return this.#from === this.#to
   }
 
   get losses(): readonly Loss[] {
@@ -215,6 +239,20 @@ class OneTranslation implements Translation {
     this.#losses.add(loss)
   }
 
+  /** Prepares for the answer of a request that is not translated. */
+  begun({ wantsUsage, path, returnsReasoning }: ClientRequest, model: string): this {
+    const { family, host, factsOf } = this.#provider
+    this.#wantsUsage = wantsUsage
+    this.#path = path
+    this.#peer = { family, host, model, facts: factsOf(model), returnsReasoning: returnsReasoning ?? true }
+    this.#names = new ToolNames([], this.#to.blocks.tools)
+    return this
+  }
+
+  otherForm(): this {
+    return this
+  }
+
   request(request: ClientRequest, model: string, at: ProviderAccess): ProviderRequest {
     try {
       return this.#translated(request, model, at)
@@ -227,11 +265,7 @@ class OneTranslation implements Translation {
   #translated(request: ClientRequest, model: string, at: ProviderAccess): ProviderRequest {
     const { stream, text } = request
     const [from, to] = [this.#from.blocks, this.#to.blocks]
-    this.#wantsUsage = request.wantsUsage
-    this.#path = request.path
-    const { family, host, factsOf } = this.#provider
-    const facts = factsOf(model)
-    this.#peer = { family, host, model, facts, returnsReasoning: request.returnsReasoning ?? true }
+    this.begun(request, model)
     const asked = from.parseRequest(parseExact(text) as Json, request, this.#losses)
     this.#returnedReasoning = asked.turns.some(({ blocks }) =>
       blocks.some(({ type }) => type === 'reasoning'),
@@ -247,18 +281,70 @@ class OneTranslation implements Translation {
   }
 
   readAnswer(text: string): ParsedEvent {
-    const parsed = this.#to.upstream.readAnswer(text)
+    const parts = new AnswerParts(this.#peer, this.#losses)
+    return this.#whole(this.#to.upstream.readAnswer(text, parts), parts)
+  }
+
+  openStream(): TranslatedStream {
+    const parts = new AnswerParts(this.#peer, this.#losses)
+    return this.#stream(this.#to.upstream.openStream(parts), parts)
+  }
+
+  asStream(text: string): ParsedEvent {
+    const parts = new AnswerParts(this.#peer, this.#losses)
+    const read = () => {
+      const parsed = this.#to.upstream.readAnswer(text, parts)
+      if (parts.ended !== null || parts.unknownStop !== null) return parsed
+      parts.stop('end') // a whole answer needs no reason
+      return { ...parsed, finished: true }
+    }
+    const reader = { read }
+    return this.#stream(reader, parts).read(new StreamEvent('', text))
+  }
+
+  openWhole() {
+    const parts = new AnswerParts(this.#peer, this.#losses)
+    const reader = this.#to.upstream.openStream(parts)
+    let sum: ParsedEvent = { ...EMPTY_EVENT, done: true }
+    return {
+      read: (event: StreamEvent): ParsedEvent => {
+        const parsed = reader.read(event)
+        sum = {
+          ...sum,
+          finished: sum.finished || parsed.finished,
+          unusual: sum.unusual || parsed.unusual,
+          model: parsed.model ?? sum.model,
+          tokens: parsed.tokens ?? sum.tokens,
+          error: sum.error ?? parsed.error,
+        }
+        return parsed
+      },
+      answer: (): ParsedEvent =>
+        sum.error === null && parts.ended === null
+          ? { ...sum, error: endedBadly(parts.unknownStop) }
+          : this.#whole(sum, parts),
+    }
+  }
+
+  #stream(reader: StreamReader, parts: AnswerParts): TranslatedStream {
+    const writer = this.#from.blocks.openWriter({ wantsUsage: this.#wantsUsage }, this.#losses)
+    return new TranslatedStream(reader, parts, writer, this.#names, this.#isOwn)
+  }
+
+  /** Writes an answer that was read as a whole. */
+  #whole(parsed: ParsedEvent, parts: AnswerParts): ParsedEvent {
     if (parsed.error) return parsed
     // An answer and its container cannot be continued in another dialect.
-    const { responseId: _, containerId: __, ...rest } = parsed
-    const { blocks, stop, sequence } = this.#to.blocks.parseAnswer(
-      parseExact(text) as Json,
-      this.#peer,
-      this.#losses,
-    )
+    const { responseId: id, containerId: _, ...other } = parsed
+    const rest = this.#isOwn ? parsed : other
+    const { blocks, stop, sequence } = parts.answer()
+    const { unknownStop } = parts
+    if (unknownStop !== null && (blocks.length === 0 || isFailure(unknownStop)))
+      return { ...rest, error: endedBadly(unknownStop) }
     const answer = {
+      id: this.#isOwn ? (id ?? null) : null,
       blocks: blocks.map((block) => this.#blockUp(block)),
-      stop: stop ?? endOf(blocks.some(({ type }) => type === 'call')),
+      stop: stop ?? (parts.hasCalls ? 'calls' : 'end'),
       sequence,
       model: parsed.model ?? this.#peer.model,
       tokens: parsed.tokens,
@@ -269,17 +355,6 @@ class OneTranslation implements Translation {
       this.#losses,
     )
     return { ...rest, sent: Buffer.from(JSON.stringify(written)) }
-  }
-
-  openStream(): StreamReader {
-    const asker = { wantsUsage: this.#wantsUsage }
-    return new TranslatedStream(
-      this.#to.upstream.openStream(),
-      this.#to.blocks.openReader(this.#peer, this.#losses),
-      this.#from.blocks.openWriter(asker, this.#losses),
-      this.#names,
-      this.#peer.model,
-    )
   }
 
   readError(text: string) {

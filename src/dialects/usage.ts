@@ -2,17 +2,23 @@
 import type { Tokens } from '../core/call.ts'
 import { mergeServed } from '../core/served.ts'
 
-/** Merges another report. The latest value of each count wins. */
+const COUNTS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning'] as const
+
+/**
+ * Merges another report. Counts only grow: a zero at the end replaces nothing, and a count that is less than before is
+ * a doubt.
+ */
 export function mergeTokens(before: Tokens | null, now: Tokens | null): Tokens | null {
   if (before === null || now === null) return now ?? before
-  const served = mergeServed(before.served, now.served)
-  return {
-    source: now.source,
-    input: now.input ?? before.input,
-    output: now.output ?? before.output,
-    cached_input: now.cached_input ?? before.cached_input,
-    cache_write: now.cache_write ?? before.cache_write,
-    reasoning: now.reasoning ?? before.reasoning,
-    ...(served && { served }),
+  const merged = { ...now }
+  let isLess = false
+  for (const name of COUNTS) {
+    const [was, is] = [before[name], now[name]]
+    if (was === null || (is !== null && is >= was)) continue
+    isLess ||= Boolean(is)
+    merged[name] = was
   }
+  const served = mergeServed(before.served, now.served)
+  const doubtful = isLess ? mergeServed(served, { doubts: ['counts'] }) : served
+  return { ...merged, ...(doubtful && { served: doubtful }) }
 }

@@ -172,7 +172,6 @@ const NOT_KEPT: readonly [string, Script, boolean][] = [
   ['a stream without a finish reason', stream(chunk({ content: 'a' }), DONE), true],
   ['a filtered stream', stream(chunk({ content: 'a' }), finish('content_filter'), DONE), true],
   ['a stream cut off by its provider', stream(chunk({}), finish('insufficient_system_resource'), DONE), true],
-  ['a whole answer to a stream', answer(), true],
   ['an answer of more than a sixteenth', answer('x'.repeat(70_000)), false],
   ['a stream of more than a sixteenth', streamed('x'.repeat(70_000)), true],
   [

@@ -143,7 +143,8 @@ class Pump implements StreamSink {
     if (bytes.length > 0 && (!parsed?.usageOnly || !this.#options.withholdUsage)) shown.add(bytes)
     if (!parsed?.done) return false
     this.#response.end(shown.bytes())
-    this.#settle()
+    if (this.#error || this.#finished || this.#complete) this.#settle()
+    else this.#settle('failed', 'upstream_invalid') // an end mark alone says nothing about the answer
     this.#stream.resume() // any bytes that follow are read and dropped, so that the connection can be reused
     return true
   }
@@ -191,15 +192,19 @@ class Pump implements StreamSink {
     else if (this.#error || this.#complete || (how === 'ended' && this.#finished)) {
       this.#response.end()
       this.#settle()
-    } else this.#breakOff(...BROKEN[how])
+    } else this.#breakOff(how)
   }
 
-  #breakOff(code: ErrorCode, message: string): void {
-    // The event informs clients that handle errors; the missing end of the body informs all other clients.
+  #breakOff(how: Exclude<StreamEnd, 'aborted'>): void {
+    const [code, message] = BROKEN[how]
+    // The event informs clients that handle errors. If the provider's own end is missing, so is the end of the body, which
+    // informs all other clients.
     const giveUp = () => void this.#response.destroy()
     once(this.#response, 'timeout', giveUp, giveUp)
     this.#response.setTimeout(this.#options.idle)
-    this.#response.write(this.#options.errorEvent(new GatewayError(code, message), this.#events), giveUp)
+    const event = this.#options.errorEvent(new GatewayError(code, message), this.#events)
+    if (how === 'ended') this.#response.end(event)
+    else this.#response.write(event, giveUp)
     countUnread(this.#response, this.#options.keyName)
     this.#settle('failed', code)
   }

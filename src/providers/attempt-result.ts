@@ -1,9 +1,10 @@
 // Results of an attempt, as values: a stream that has begun, a whole answer, or a failure. Pure.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { AttemptOutcome, ParsedEvent, ProviderError } from '../core/call.ts'
+import { type AttemptOutcome, EMPTY_EVENT, type ParsedEvent, type ProviderError } from '../core/call.ts'
 import type { ErrorCode } from '../core/errors.ts'
-import type { UpstreamDialect } from '../dialects/dialect.ts'
+import type { OtherForm, UpstreamDialect } from '../dialects/dialect.ts'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
+import { EventReader } from './event-reader.ts'
 
 /** Start of a provider's answer. */
 export interface StatusAndHeaders {
@@ -79,28 +80,75 @@ const shortened = (error: ProviderError): ProviderError =>
 /** Maximum JSON values of an answer. A long answer with log probabilities has some hundred thousand. */
 const MAX_VALUES = 1_000_000
 
-/** Classifies an answer that is not a stream. */
+/**
+ * Classifies an answer that has arrived as a whole. `otherForm`: reads events, which some providers send although the
+ * client asked for no stream.
+ */
 export function judgeWhole(
   response: StatusAndHeaders,
-  body: Buffer,
+  received: Buffer,
   dialect: UpstreamDialect,
+  otherForm: () => OtherForm | undefined,
 ): Whole | Failure {
   const { status, headers } = response
-  if (status >= 400) return { kind: 'whole', status, headers, body, parsed: null }
+  if (status >= 400) return { kind: 'whole', status, headers, body: received, parsed: null }
+  const body = withoutEndMark(received)
   const invalid = (why: string) => failure('failed', 'upstream_invalid', `a ${status} that ${why}`, response)
   if (status >= 300) return invalid('redirects elsewhere; check the base_url of the provider')
   const most = dialect.mostValues ?? MAX_VALUES
   if (holdsMoreValues(body, most)) return invalid(`contains more than ${most} JSON values`)
+  const form = formOf(body.toString('latin1', 0, MAX_BEGIN_BYTES)) === 'events' ? otherForm() : undefined
   let parsed: ParsedEvent
   try {
-    parsed = dialect.readAnswer(body.toString('utf8'))
+    parsed = form ? wholeOf(body, form) : dialect.readAnswer(body.toString('utf8'))
   } catch {
     const type = headers['content-type'] ?? 'no content type'
     return invalid(`is not a JSON answer (${type}, ${body.length} bytes)`)
   }
   return parsed.error
     ? reported(parsed.error, body, response)
-    : { kind: 'whole', status, headers, body: parsed.sent ?? body, parsed }
+    : {
+        kind: 'whole',
+        status,
+        headers: labelled(headers, 'application/json', /\bjson\b/i),
+        body: parsed.sent ?? body,
+        parsed,
+      }
+}
+
+/** Returns headers with a content type that is true. */
+export const labelled = (headers: IncomingHttpHeaders, type: string, isTrue: RegExp): IncomingHttpHeaders =>
+  isTrue.test(headers['content-type'] ?? '') ? headers : { ...headers, 'content-type': type }
+
+/** Maximum bytes at the beginning of a body that are searched for its form: white space, and a word. */
+export const MAX_BEGIN_BYTES = 1_024
+
+/** Returns the form of a body by its beginning, whatever its label says; null if it cannot be known yet. */
+export function formOf(begin: string): 'events' | 'whole' | null {
+  const text = begin.replace(/^(\xef\xbb\xbf)?\s*/, '')
+  if (/^(:|(data|event|id|retry)\s*(:|\n|\r))/.test(text)) return 'events'
+  const isWord = ['data:', 'event:', 'id:', 'retry:'].some((word) => word.startsWith(text))
+  return isWord && begin.length < MAX_BEGIN_BYTES ? null : 'whole'
+}
+
+/** Maximum bytes of an end mark with its surroundings. */
+const MAX_MARK_BYTES = 64
+
+/** Removes the end mark of a stream, which some servers also send after a whole answer. */
+export function withoutEndMark(body: Buffer): Buffer {
+  const end = body.subarray(-MAX_MARK_BYTES).toString('latin1')
+  const mark = /\s*data: *\[DONE\]\s*$/.exec(end)
+  const isWhole = mark !== null && formOf(body.toString('latin1', 0, MAX_BEGIN_BYTES)) === 'whole'
+  return isWhole ? body.subarray(0, body.length - mark[0].length) : body
+}
+
+/** Makes a whole answer of events. */
+function wholeOf(body: Buffer, form: OtherForm): ParsedEvent {
+  const whole = form.openWhole()
+  const reader = new EventReader(whole)
+  const parts = [...reader.push(body), ...reader.rest()]
+  const error = parts.find(({ parsed }) => parsed?.error)?.parsed?.error
+  return error ? { ...EMPTY_EVENT, error } : whole.answer()
 }
 
 /** Maximum bytes of an error that is parsed. */

@@ -42,7 +42,7 @@ export class EventReader {
     const part = bytes && this.#read(bytes)
     const parts = part?.parsed && part.parsed !== UNREADABLE ? [part] : []
     const last = this.#stream.end?.()
-    return last?.sent ? [...parts, { bytes: last.sent, parsed: last }] : parts
+    return last ? [...parts, { bytes: last.sent ?? Buffer.alloc(0), parsed: last }] : parts
   }
 
   #read(bytes: Buffer): StreamPart {
@@ -51,6 +51,9 @@ export class EventReader {
     if (this.#isFirst && text.startsWith('\ufeff')) text = text.slice(1)
     this.#isFirst = false
     const event = parseEvent(text)
+    // Some servers keep a connection alive with events without data, or with comments as data.
+    if (event && event.data.length < MAX_COMMENT_LENGTH && /^\s*(:.*)?$/s.test(event.data))
+      return { bytes: this.#stream.keepAlive ?? bytes, parsed: null }
     const parsed = event && this.#parse(event, bytes)
     return { bytes: parsed?.sent ?? bytes, parsed }
   }
@@ -63,6 +66,9 @@ export class EventReader {
     }
   }
 }
+
+/** Maximum characters of an event that may be only a comment. */
+const MAX_COMMENT_LENGTH = 256
 
 const UNREADABLE: ParsedEvent = {
   ...EMPTY_EVENT,

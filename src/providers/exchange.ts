@@ -4,8 +4,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
-import type { EventStream, StreamEnd, StreamPart, StreamSink, Transport } from '../core/call.ts'
-import type { UpstreamDialect } from '../dialects/dialect.ts'
+import {
+  EMPTY_EVENT,
+  type EventStream,
+  type ParsedEvent,
+  type StreamEnd,
+  type StreamPart,
+  type StreamSink,
+  type Transport,
+} from '../core/call.ts'
+import type { OtherForm, UpstreamDialect } from '../dialects/dialect.ts'
 import { after, stray } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 import type { Timer } from '../shared/clock.ts'
@@ -15,10 +23,14 @@ import {
   type AttemptResult,
   type Failure,
   failure,
+  formOf,
   judgeWhole,
+  labelled,
+  MAX_BEGIN_BYTES,
   MAX_ERROR_BYTES,
   reported,
   type StatusAndHeaders,
+  withoutEndMark,
 } from './attempt-result.ts'
 import { decompressed } from './decompress.ts'
 import { dataOf, EventReader } from './event-reader.ts'
@@ -51,6 +63,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   transport: Transport = 'http'
   readonly #settled: (result: AttemptResult) => void
   readonly #dialect: UpstreamDialect
+  readonly #otherForm: () => OtherForm | undefined
   readonly #limits: TimeLimits
   readonly #wantsStream: boolean
   readonly #trace: AnswerTrace
@@ -69,6 +82,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   #chunks: Buffer | BytePieces | null = null
   #size = 0
   #reader: EventReader | null = null
+  /** Form of the body by its first bytes, because labels are often wrong; null until it is known. */
+  #form: 'events' | 'whole' | null = null
   /** Decompressor; set for a compressed answer. */
   #decoder: Dispatcher.DispatchHandler | null = null
   #held: StreamPart[] = []
@@ -87,8 +102,10 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     trace: AnswerTrace,
     keyName: string | null,
     settled: (result: AttemptResult) => void,
+    otherForm: () => OtherForm | undefined = () => undefined,
     memory = MEMORY,
   ) {
+    this.#otherForm = otherForm
     this.#keyName = keyName
     this.#settled = settled
     this.#memory = memory
@@ -172,9 +189,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   responseStarted(status: number, headers: IncomingHttpHeaders): void {
     this.#response = { status, headers }
     this.#trace.responseStarted(status, headers)
-    const isStream = /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
-    if (this.#wantsStream && isStream && status < 300)
-      this.#reader = new EventReader(this.#dialect.openStream())
+    this.#form = this.#wantsStream && status < 300 ? null : 'whole'
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
@@ -184,6 +199,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
 
   data(chunk: Buffer): void {
     this.#trace.chunk(chunk)
+    if (this.#form === null) chunk = this.#begun(chunk)
     if (!this.#reader) {
       this.#size += chunk.length
       if (this.#size > MAX_ANSWER) throw new Error(`an answer of more than ${MAX_ANSWER} bytes`)
@@ -196,6 +212,15 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     const reader = this.#reader
     this.#deliver(reader.push(chunk))
     if (this.#reader) this.#count(reader.held) // otherwise the exchange has ended meanwhile
+  }
+
+  /** Looks for the form of the answer in its first bytes. Returns the bytes to read now. */
+  #begun(chunk: Buffer): Buffer {
+    const bytes = this.#chunks === null ? chunk : Buffer.concat([this.#body(), chunk])
+    this.#form = formOf(bytes.toString('latin1', 0, MAX_BEGIN_BYTES))
+    this.#size = 0
+    if (this.#form === 'events') this.#reader = new EventReader(this.#dialect.openStream())
+    return bytes
   }
 
   /** Reads the next part of a whole answer when it is the turn of its key. */
@@ -247,9 +272,29 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
       this.failed(this.#stopped)
       return
     }
-    const result = judgeWhole(this.#response!, this.#body(), this.#dialect)
+    const body = withoutEndMark(this.#body())
+    const result = judgeWhole(this.#response!, body, this.#dialect, this.#otherForm)
     if (result.kind === 'failure' || result.status >= 400) this.release()
-    this.#decide(result)
+    const form = this.#wantsStream && result.kind === 'whole' && result.parsed ? this.#otherForm() : undefined
+    if (form) this.#asStream(form.asStream(body.toString('utf8')), body)
+    else this.#decide(result)
+  }
+
+  /** Passes on a whole answer as the stream that the client asked for. */
+  #asStream(parsed: ParsedEvent, body: Buffer): void {
+    if (parsed.error) {
+      this.#decide(reported(parsed.error, body, this.#response!))
+      return
+    }
+    const events = parsed.sent!.toString('utf8').split(/(?<=\n\n)/)
+    const more = { ...EMPTY_EVENT, model: parsed.model }
+    this.#held = events.map((event, at) => {
+      const bytes = Buffer.from(event)
+      return { bytes, parsed: { ...(at === events.length - 1 ? parsed : more), sent: bytes } }
+    })
+    this.#started = true
+    this.#startStream()
+    this.#finish('ended')
   }
 
   /** Gives back the memory of a whole answer, because it was written or dropped. */
@@ -330,8 +375,13 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     if (this.#decided) return // the exchange has failed already, so later events do not count
     for (const part of parts) if (!this.#hold(part)) return
     if (!this.#started) return
+    this.#startStream()
+  }
+
+  #startStream(): void {
     const { status, headers } = this.#response!
-    this.#decide({ kind: 'stream', status, headers })
+    const named = labelled(headers, 'text/event-stream', /^text\/event-stream\b/i)
+    this.#decide({ kind: 'stream', status, headers: named })
   }
 
   /** Holds a part while the stream is not being read yet. Returns false if the stream has failed. */

@@ -45,7 +45,7 @@ for (const [what, type, before] of [
     const limits = { responseStart: 4_000 * slowness(), idle: 4_000 * slowness() }
     const results = Array.from({ length: 12 }, () => {
       const { promise, resolve } = Promise.withResolvers<AttemptResult>()
-      const exchange = new UpstreamExchange(upstream, limits, true, TRACE, null, resolve, memory)
+      const exchange = new UpstreamExchange(upstream, limits, true, TRACE, null, resolve, undefined, memory)
       agent.dispatch({ origin, path: '/', method: 'POST', body: '{}' }, exchange)
       return promise
     })

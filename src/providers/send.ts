@@ -282,11 +282,13 @@ class Walk {
   #send(provider: Provider, { path, headers, body }: ProviderRequest): void {
     const target = this.#tried
     const { limits, listener, keyName } = this.#options
-    const { stream } = this.#clientRequest
+    const request = this.#clientRequest
+    const { stream } = request
     const dialect = this.#dialect!
     const trace = listener.trace(target, path, headers, body)
     const settled = (result: AttemptResult) => this.#settled(result)
-    const exchange = new UpstreamExchange(dialect, limits, stream, trace, keyName, settled)
+    const otherForm = () => dialect.otherForm?.(request, target.model)
+    const exchange = new UpstreamExchange(dialect, limits, stream, trace, keyName, settled, otherForm)
     this.#exchange = exchange
     if (!listener.sending(target, exchange)) exchange.abort()
     else

@@ -166,8 +166,8 @@ let endShared = async () => {}
 /**
  * Returns `testGateway` for the tests of a file that change nothing about their gateway except the answers of its providers:
  * equal setups share one gateway, which each test gets with the given answers and with empty ledgers, but with the calls of
- * earlier tests on record. A setup with `options` or `data` gets a gateway of its own, as a test needs that closes its
- * gateway or teaches it a refusal. Call this at the top of a file.
+ * earlier tests on record. A setup with `options`, `clock` or `data` gets a gateway of its own, as a test needs that closes
+ * its gateway or teaches it a refusal. Call this at the top of a file.
  */
 export function sharedGateways(): typeof testGateway {
   const started = new Map<string, Promise<TestGateway>>()
@@ -183,7 +183,7 @@ export function sharedGateways(): typeof testGateway {
   }
   after(end)
   return async (t, setup = {}) => {
-    if (setup.options || setup.data !== undefined) return testGateway(t, setup)
+    if (setup.options || setup.clock || setup.data !== undefined) return testGateway(t, setup)
     if (endShared !== end) await endShared() // of the file before, in the same process
     endShared = end
     test = t
@@ -197,6 +197,19 @@ export function sharedGateways(): typeof testGateway {
       upstream.ledger.length = 0
     }
     return gateway
+  }
+}
+
+/** Reads a body as far as it goes. `isCut`: it has no proper end. */
+export async function readBody(
+  response: Response,
+): Promise<{ readonly text: string; readonly isCut: boolean }> {
+  let text = ''
+  try {
+    for await (const part of response.body!) text += Buffer.from(part).toString()
+    return { text, isCut: false }
+  } catch {
+    return { text, isCut: true }
   }
 }
 

@@ -55,7 +55,7 @@ export async function gatewayAtModels(
   )
   const env = Object.fromEntries(MODEL_PROVIDERS.map(([, , of]) => [of.toUpperCase(), mock.key(of)]))
   const text = `server: { port: 0 }\ndata: ${data}\nproviders:\n${lines.join('\n')}\nresilience: { retries: 0, cooldown: 1ms }\n${config}`
-  gateway = await createGateway(parseConfig(text, 'models.yaml', { env }))
+  gateway = await createGateway({ ...parseConfig(text, 'models.yaml', { env }), threads: false })
   const { url } = gateway as Gateway
   return {
     mock,

@@ -1,10 +1,9 @@
 // Joins the parts of the chat translation.
 import { isOff } from '../accepted.ts'
 import type { DialectBlocks } from '../blocks.ts'
-import { parseAnswer, writeAnswer } from './blocks-answer.ts'
 import { parseRequest } from './blocks-request.ts'
-import { ChatReader, ChatWriter } from './blocks-stream.ts'
 import { writeRequest } from './blocks-write.ts'
+import { ChatWriter, writeAnswer } from './write.ts'
 
 export const blocks = {
   // Many providers speak chat, and none can read the opaque reasoning of another.
@@ -15,8 +14,6 @@ export const blocks = {
     chat_tools !== 'no' && (chat_tools !== 'effort_none' || (reasoning !== null && isOff(reasoning))),
   parseRequest,
   writeRequest,
-  parseAnswer,
   writeAnswer: (answer, _asker, losses) => writeAnswer(answer, losses),
-  openReader: (peer, losses) => new ChatReader(peer, losses),
   openWriter: ({ wantsUsage }, losses) => new ChatWriter(wantsUsage, losses),
 } satisfies DialectBlocks

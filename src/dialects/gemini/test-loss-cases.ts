@@ -148,6 +148,7 @@ const FROM_MESSAGES = of('messages', 'gemini', [
   { answer: answer([{ text: 'hm', thought: true }, { text: 'x' }]), loses: [] },
   { answer: answer([{ text: 'x' }], { finishReason: 'SAFETY' }), loses: [] },
   { answer: answer([{ text: 'x' }], { finishReason: 'MALFORMED_FUNCTION_CALL' }), loses: ['stop_reason'] },
+  { answer: answer([{ text: 'x' }, { text: '', thoughtSignature: 'c2ln' }]), loses: ['thinking.late'] },
   { answer: answer([{ text: 'x' }], { groundingMetadata: {} }), loses: ['citations'] },
   { answer: answer([{ inlineData: { mimeType: 'image/png', data: 'QUJD' } }]), loses: ['image'] },
   { answer: answer([{ executableCode: { code: '1' } }]), loses: ['tool.server'] },

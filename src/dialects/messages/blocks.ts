@@ -1,10 +1,9 @@
 // Joins the parts of the Messages translation.
 import type { DialectBlocks } from '../blocks.ts'
-import { parseAnswer, writeAnswer } from './blocks-answer.ts'
 import { FAMILY } from './blocks-content.ts'
 import { parseRequest } from './blocks-request.ts'
-import { MessagesReader, MessagesWriter } from './blocks-stream.ts'
 import { DEFAULT_MAX_TOKENS, writeRequest } from './blocks-write.ts'
+import { MessagesWriter, writeAnswer } from './write.ts'
 
 export const blocks = {
   family: FAMILY,
@@ -12,8 +11,6 @@ export const blocks = {
   defaultOutput: DEFAULT_MAX_TOKENS,
   parseRequest,
   writeRequest,
-  parseAnswer,
   writeAnswer: (answer, _asker, losses) => writeAnswer(answer, losses),
-  openReader: (peer, losses) => new MessagesReader(peer, losses),
   openWriter: (_asker, losses) => new MessagesWriter(losses),
 } satisfies DialectBlocks

@@ -83,21 +83,26 @@ function writtenFor(kinds: unknown): number | null {
     : counts.reduce((sum: number, each) => sum + (each ?? 0), 0)
 }
 
+const COUNTS = ['input', 'cacheRead', 'cacheWrite', 'forHour', 'output', 'thinking'] as const
+
 /**
- * Merges another report; the latest value of each count wins. Input counts never return to zero, because some
- * servers send zeros at the end.
+ * Merges another report. Counts only grow: a zero at the end replaces nothing, and a count that is less than before is
+ * a doubt.
  */
 export function laterUsage(before: Usage | null, now: Usage): Usage {
   if (before === null) return now
+  const counts = {} as Record<(typeof COUNTS)[number], number | null>
+  let isLess = false
+  for (const name of COUNTS) {
+    const [was, is] = [before[name], now[name]]
+    isLess ||= Boolean(is) && was !== null && is! < was
+    counts[name] = was !== null && (is === null || is < was) ? was : is
+  }
   const iterations = now.iterations ?? before.iterations
+  const served = mergeServed(before.served, now.served)
   return {
-    input: now.input || (before.input ?? now.input),
-    cacheRead: now.cacheRead || (before.cacheRead ?? now.cacheRead),
-    cacheWrite: now.cacheWrite || (before.cacheWrite ?? now.cacheWrite),
-    forHour: now.forHour || (before.forHour ?? now.forHour),
-    output: now.output ?? before.output,
-    thinking: now.thinking ?? before.thinking,
-    served: mergeServed(before.served, now.served),
+    ...counts,
+    served: isLess ? mergeServed(served, { doubts: ['counts'] }) : served,
     ...(iterations && { iterations }),
   }
 }

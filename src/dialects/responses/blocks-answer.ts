@@ -1,38 +1,14 @@
-// Converts whole responses to blocks and back. Format: OpenAI API reference, "Responses".
+// Writes whole responses. Format: OpenAI API reference, "Responses".
 import { randomUUID } from 'node:crypto'
-import type { Tokens } from '../../core/call.ts'
+import { NO_TOKENS, type Tokens } from '../../core/call.ts'
 import type { Losses } from '../../core/losses.ts'
 import { clock } from '../../shared/clock.ts'
-import type { Answer, AnswerBlocks, Block, CallBlock, Opened, Peer, Stop } from '../blocks.ts'
+import type { Answer, Block, CallBlock, Opened, Stop } from '../blocks.ts'
 import { argumentsOf } from '../call-arguments.ts'
 import { packOpaque } from '../carrier.ts'
-import { type Json, listOrEmpty, member } from '../json.ts'
-import { isReplaced, newCallId, safeId } from '../tool-ids.ts'
-import { partOfItem } from './blocks-items.ts'
+import type { Json } from '../json.ts'
+import { isReplaced, safeId } from '../tool-ids.ts'
 import { itemId } from './named-items.ts'
-
-export function parseAnswer(json: Json, { family }: Peer, losses: Losses): AnswerBlocks {
-  const blocks = listOrEmpty(json.output)
-    .flatMap((item) => partOfItem(item, losses, family).blocks)
-    .map((block) => (block.type === 'call' && block.id === '' ? { ...block, id: newCallId() } : block))
-  const hasCalls = blocks.some(({ type }) => type === 'call')
-  return { blocks, stop: stopOf(json, hasCalls, losses), sequence: null }
-}
-
-/** Returns the reason why a response ended; null if the response is unfinished. */
-export function stopOf(
-  { status, incomplete_details: why }: Json,
-  hasCalls: boolean,
-  losses: Losses,
-): Stop | null {
-  if (status === 'completed') return hasCalls ? 'calls' : 'end'
-  if (status !== 'incomplete') return null
-  const reason = member(why, 'reason')
-  if (reason === 'max_output_tokens') return 'length'
-  if (reason === 'content_filter') return 'refusal'
-  losses.add('stop_reason')
-  return 'end'
-}
 
 /** Reason for an incomplete response; null if it is complete. */
 const REASONS: Readonly<Record<Stop, string | null>> = {
@@ -45,8 +21,8 @@ const REASONS: Readonly<Record<Stop, string | null>> = {
   refusal: 'content_filter',
 }
 
-export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Losses): Json {
-  const response = begun(model)
+export function writeAnswer({ id, model, blocks, stop, tokens }: Answer, losses: Losses): Json {
+  const response = begun(model, id)
   const output: Json[] = []
   for (const block of blocks)
     output.push(...itemFor(block, (prefix) => itemId(prefix, response.id, output.length), losses))
@@ -54,8 +30,8 @@ export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Los
 }
 
 /** Returns a response without items, for the start of a stream. */
-export const begun = (model: string): Json => ({
-  id: `resp_${randomUUID().replaceAll('-', '')}`,
+export const begun = (model: string, id: string | null): Json => ({
+  id: id ?? `resp_${randomUUID().replaceAll('-', '')}`,
   object: 'response',
   created_at: Math.floor(clock.now() / 1_000),
   status: 'in_progress',
@@ -97,7 +73,7 @@ export function ended(
     status: reason === null ? 'completed' : 'incomplete',
     incomplete_details: reason === null ? null : { reason },
     output,
-    usage: tokens && usageFor(tokens),
+    usage: usageFor(tokens),
   }
 }
 
@@ -167,18 +143,17 @@ export function callItem(
   return { ...base, type: 'tool_search_call', execution: 'client', arguments: json ?? {} }
 }
 
-/** Converts usage. Clients expect numbers or no usage, so a missing input or output count removes all usage. */
-function usageFor({ input, output, cached_input, cache_write, reasoning }: Tokens): Json | null {
-  if (input === null || output === null) return null
-  const read = {
-    ...(cached_input === null ? {} : { cached_tokens: cached_input }),
-    ...(cache_write === null ? {} : { cache_write_tokens: cache_write }),
-  }
+/** Clients require all of these members, so unknown counts are 0. */
+function usageFor(tokens: Tokens | null): Json {
+  const { input, output, cached_input, cache_write, reasoning } = tokens ?? NO_TOKENS
   return {
-    input_tokens: input,
-    ...(Object.keys(read).length === 0 ? {} : { input_tokens_details: read }),
-    output_tokens: output,
-    ...(reasoning === null ? {} : { output_tokens_details: { reasoning_tokens: reasoning } }),
-    total_tokens: input + output,
+    input_tokens: input ?? 0,
+    input_tokens_details: {
+      cached_tokens: cached_input ?? 0,
+      ...(cache_write === null ? {} : { cache_write_tokens: cache_write }),
+    },
+    output_tokens: output ?? 0,
+    output_tokens_details: { reasoning_tokens: reasoning ?? 0 },
+    total_tokens: (input ?? 0) + (output ?? 0),
   }
 }

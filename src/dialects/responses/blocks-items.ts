@@ -116,6 +116,9 @@ export function unsealed(bytes: string): Json | null {
   }
 }
 
+/** Returns arguments as a text. Some servers send an object. */
+export const argumentsOf = (args: unknown): string => (isObject(args) ? JSON.stringify(args) : textOf(args))
+
 /** Converts a call of a client's tool; null for any other item. */
 export function callOf({ type, call_id, name, namespace, execution, ...item }: Json): CallBlock | null {
   const call = {
@@ -124,7 +127,7 @@ export function callOf({ type, call_id, name, namespace, execution, ...item }: J
     name: textOf(name),
     namespace: typeof namespace === 'string' ? namespace : null,
   } as const
-  if (type === 'function_call') return { ...call, kind: 'function', args: textOf(item.arguments) }
+  if (type === 'function_call') return { ...call, kind: 'function', args: argumentsOf(item.arguments) }
   if (type === 'custom_tool_call') return { ...call, kind: 'custom', args: textOf(item.input) }
   if (type !== 'tool_search_call' || execution === 'server') return null
   const { arguments: args } = item

@@ -34,7 +34,7 @@ export class ResponsesWriter implements BlockWriter {
   write(said: SerialEvent): string {
     switch (said.type) {
       case 'start':
-        this.#response = begun(said.model)
+        this.#response = begun(said.model, said.id)
         return (
           this.#event('response.created', { response: this.#response }) +
           this.#event('response.in_progress', { response: this.#response })

@@ -1,7 +1,6 @@
 // Joins the parts of the Responses translation.
 import type { DialectBlocks } from '../blocks.ts'
-import { parseAnswer, writeAnswer } from './blocks-answer.ts'
-import { ResponsesReader } from './blocks-reader.ts'
+import { writeAnswer } from './blocks-answer.ts'
 import { FAMILY, parseRequest } from './blocks-request.ts'
 import { writeRequest } from './blocks-write.ts'
 import { ResponsesWriter } from './blocks-writer.ts'
@@ -11,8 +10,6 @@ export const blocks = {
   tools: { name: /^[a-zA-Z0-9_-]{1,64}$/, namespaces: true, custom: true },
   parseRequest,
   writeRequest,
-  parseAnswer,
   writeAnswer: (answer, _asker, losses) => writeAnswer(answer, losses),
-  openReader: (peer, losses) => new ResponsesReader(peer, losses),
   openWriter: (_asker, losses) => new ResponsesWriter(losses),
 } satisfies DialectBlocks

@@ -1,37 +1,13 @@
-// Converts Gemini's whole answers to blocks and back. Format: Gemini API reference,
-// "GenerateContentResponse".
+// Writes answers for Gemini's clients, whole and as a stream. Format: Gemini API reference, "GenerateContentResponse",
+// "streamGenerateContent".
 import { randomUUID } from 'node:crypto'
 import type { Tokens } from '../../core/call.ts'
 import type { Losses } from '../../core/losses.ts'
-import type { Answer, AnswerBlocks, Block, Peer, ReasoningBlock, Stop } from '../blocks.ts'
+import type { Answer, Block, BlockWriter, Opaque, ReasoningBlock, SerialEvent, Stop } from '../blocks.ts'
 import { argumentsOf } from '../call-arguments.ts'
-import { type Json, listOrEmpty, member } from '../json.ts'
-import { isReplaced, newCallId, originalId, safeId } from '../tool-ids.ts'
-import { partsOf, ToolCalls } from './blocks-request.ts'
+import type { Json } from '../json.ts'
+import { isReplaced, safeId } from '../tool-ids.ts'
 import { carrierOf } from './signatures.ts'
-
-const STOPS: Readonly<Record<string, Stop>> = {
-  STOP: 'end',
-  MAX_TOKENS: 'length',
-  SAFETY: 'refusal',
-  RECITATION: 'refusal',
-  LANGUAGE: 'refusal',
-  BLOCKLIST: 'refusal',
-  PROHIBITED_CONTENT: 'refusal',
-  SPII: 'refusal',
-  IMAGE_SAFETY: 'refusal',
-  IMAGE_PROHIBITED_CONTENT: 'refusal',
-}
-
-/** An answer with tool calls ends with STOP, like an answer with text only. A blocked prompt has no candidate. */
-export function stopOf(json: Json, hasCalls: boolean, losses: Losses): Stop | null {
-  if (member(json.promptFeedback, 'blockReason') != null) return 'refusal'
-  const reason = member(listOrEmpty(json.candidates)[0], 'finishReason')
-  if (typeof reason !== 'string' || reason === 'FINISH_REASON_UNSPECIFIED') return null
-  const stop = STOPS[reason]
-  if (!stop) losses.add('stop_reason')
-  return hasCalls && (stop ?? 'end') === 'end' ? 'calls' : (stop ?? 'end')
-}
 
 const WORDS: Readonly<Record<Stop, string>> = {
   end: 'STOP',
@@ -43,38 +19,10 @@ const WORDS: Readonly<Record<Stop, string>> = {
   context: 'MAX_TOKENS',
 }
 
-export function wordOf(stop: Stop, losses: Losses): string {
+function wordOf(stop: Stop, losses: Losses): string {
   if (stop === 'sequence') losses.add('stop_sequence')
   if (stop === 'pause' || stop === 'context') losses.add('stop_reason')
   return WORDS[stop]
-}
-
-/** Returns the parts of the first candidate. Content that exists only in Gemini is reported as lost. */
-export function candidateBlocks(json: Json, { family }: Peer, losses: Losses): Block[] {
-  const candidates = listOrEmpty(json.candidates)
-  if (candidates.length > 1) losses.add('n')
-  const [candidate] = candidates
-  losses.of(member(candidate, 'groundingMetadata'), 'citations')
-  losses.of(member(candidate, 'citationMetadata'), 'citations')
-  losses.of(member(candidate, 'logprobsResult'), 'logprobs')
-  return partsOf(member(candidate, 'content'), new NewCalls(), losses, family)
-}
-
-/** Most models send calls without ids. */
-class NewCalls extends ToolCalls {
-  override called(id: unknown): string {
-    return typeof id === 'string' && id !== '' ? originalId(id) : newCallId()
-  }
-}
-
-export function parseAnswer(json: Json, peer: Peer, losses: Losses): AnswerBlocks {
-  const blocks = candidateBlocks(json, peer, losses)
-  const stop = stopOf(
-    json,
-    blocks.some(({ type }) => type === 'call'),
-    losses,
-  )
-  return { blocks, stop, sequence: null }
 }
 
 export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Losses): Json {
@@ -94,10 +42,10 @@ export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Los
   }
 }
 
-export const newId = (): string => `resp_${randomUUID().replaceAll('-', '')}`
+const newId = (): string => `resp_${randomUUID().replaceAll('-', '')}`
 
 /** Converts an answer's blocks to parts for a client. Thoughts wait for the part with their signature. */
-export class PartWriter {
+class PartWriter {
   readonly #losses: Losses
   #thoughts: ReasoningBlock[] = []
 
@@ -153,10 +101,7 @@ export class PartWriter {
 }
 
 /** Converts token counts; Google counts thoughts separately from the candidates. Omits unknown counts. */
-export function usageFor(
-  { input, output, cached_input, cache_write, reasoning }: Tokens,
-  losses: Losses,
-): Json {
+function usageFor({ input, output, cached_input, cache_write, reasoning }: Tokens, losses: Losses): Json {
   // xAI does not include thoughts in its output.
   const beside = (reasoning ?? 0) > (output ?? 0) ? (reasoning ?? 0) : 0
   // Gemini does not count tokens written to a cache.
@@ -167,5 +112,60 @@ export function usageFor(
     ...(output === null ? {} : { candidatesTokenCount: output + beside - (reasoning ?? 0) }),
     ...(reasoning === null ? {} : { thoughtsTokenCount: reasoning }),
     ...(input === null || output === null ? {} : { totalTokenCount: input + output + beside }),
+  }
+}
+
+/** Writes a call once its arguments are complete. Clients do not accept partial arguments. */
+export class GeminiWriter implements BlockWriter {
+  readonly #losses: Losses
+  readonly #parts: PartWriter
+  readonly #id = newId()
+  #model = ''
+  #text = ''
+  #seal: Opaque | null = null
+
+  constructor(losses: Losses) {
+    this.#losses = losses
+    this.#parts = new PartWriter(losses)
+  }
+
+  write(said: SerialEvent): string {
+    switch (said.type) {
+      case 'start':
+        this.#model = said.model
+        return ''
+      case 'open':
+        this.#text = ''
+        this.#seal = null
+        return ''
+      case 'delta':
+        this.#text += said.block.type === 'text' ? '' : said.text
+        if (said.block.type === 'text') return this.#event([this.#parts.signed({ text: said.text })])
+        return said.block.type === 'reasoning' ? this.#event([{ text: said.text, thought: true }]) : ''
+      case 'seal':
+        this.#seal = said.opaque
+        return ''
+      case 'close':
+        if (said.block.type === 'reasoning')
+          this.#parts.thought({ type: 'reasoning', text: this.#text, opaque: this.#seal })
+        return said.block.type === 'call'
+          ? this.#event(this.#parts.write({ ...said.block, args: this.#text }))
+          : ''
+      case 'whole':
+        return this.#event(this.#parts.write(said.block))
+      case 'end': {
+        const parts = this.#parts.end()
+        const end = { finishReason: wordOf(said.stop, this.#losses) }
+        const usage = said.tokens ? { usageMetadata: usageFor(said.tokens, this.#losses) } : {}
+        return this.#event(parts.length > 0 ? parts : [{ text: '' }], end, usage)
+      }
+    }
+  }
+
+  #event(parts: readonly Json[], end: Json = {}, usage: Json = {}): string {
+    if (parts.length === 0) return ''
+    const candidates = [{ content: { role: 'model', parts }, ...end, index: 0 }]
+    const answer = { candidates, ...usage, modelVersion: this.#model, responseId: this.#id }
+    return `data: ${JSON.stringify(answer)}\n\n`
   }
 }

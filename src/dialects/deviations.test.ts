@@ -1,0 +1,46 @@
+// Each way in which real providers deviate (`deviations/`) is read as a right reader does, natively and in a translation.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readDeviations } from '../../mocks/deviations/read.ts'
+import { sample } from '../test/test-size.ts'
+import { PAIRS } from './test-crossing.ts'
+import { concluded, differences, formsOf, translated } from './test-deviations.ts'
+
+const CASES = readDeviations()
+  .filter(({ status }) => status < 400)
+  .flatMap((each) => formsOf(each).map(([form, bytes]) => ({ each, form, bytes })))
+
+/** Names the differences of some forms of deviations. */
+const named = (cases: typeof CASES, judge: (each: (typeof CASES)[number]) => string[]): string[] =>
+  cases.flatMap((one) =>
+    judge(one).map((found) => `${one.each.dialect} ${one.each.id} (${one.form}): ${found}`),
+  )
+
+test('the gateway concludes from each deviation what a right reader concludes', () => {
+  const found = named(CASES, ({ each, bytes }) => differences(each, concluded(each.dialect, bytes, each.cut)))
+  assert.deepEqual(found, [])
+})
+
+test('a stream of any deviation means the same in pieces of any size', () => {
+  const streams = CASES.filter(({ form }) => form === 'stream')
+  const found = named(streams, ({ each, bytes }) =>
+    sample([1, 2, 3, 5, 17], 5).flatMap((size) =>
+      differences(each, concluded(each.dialect, bytes, each.cut, size)),
+    ),
+  )
+  assert.deepEqual(found, [])
+})
+
+for (const [client, provider] of PAIRS)
+  test(`a ${client} client concludes the same from each deviation of a ${provider} provider, in the form that it asked for`, () => {
+    const cases = CASES.filter(({ each }) => each.dialect === provider)
+    const found = named(cases, ({ each, bytes }) =>
+      sample(['stream', 'whole'] as const, 2).flatMap((form) => {
+        const { got, isForm } = translated(client, provider, bytes, form, each.cut)
+        return [...differences(each, got, client), ...(isForm ? [] : [`not a ${form} answer`])].map(
+          (text) => `${form}: ${text}`,
+        )
+      }),
+    )
+    assert.deepEqual(found, [])
+  })
