@@ -1,5 +1,5 @@
 // Must-fail gateways for the checks of KEEP.
-import { callIn, changeJson, failWith, type MustFail, onRead } from '../gateway.ts'
+import { callIn, failWith, type MustFail } from '../gateway.ts'
 
 /** Path of the provider that receives the caller's credential. */
 const CALLERS = '/openai/'
@@ -18,33 +18,6 @@ export const mustFail = {
           return { status: 502, headers, body: JSON.stringify({ error }) }
         },
       }
-    },
-  },
-  'any-host': {
-    what: 'A request with a foreign Host is served.',
-    caughtBy: ['KEEP-06'],
-    hooks: {
-      request({ headers }) {
-        headers.host = 'localhost'
-      },
-    },
-  },
-  'any-key-will-do': {
-    what: 'A wrong key is accepted.',
-    caughtBy: ['KEEP-03'],
-    hooks: {
-      request(wanted, { env }) {
-        if (wanted.headers.authorization) wanted.headers.authorization = `Bearer ${env.ADMIN_KEY}`
-      },
-    },
-  },
-  'any-origin': {
-    what: 'A web page from a foreign origin is served.',
-    caughtBy: ['KEEP-06'],
-    hooks: {
-      request({ headers }) {
-        delete headers.origin
-      },
     },
   },
   'echoes-keys': {
@@ -72,24 +45,6 @@ export const mustFail = {
       }
     },
   },
-  'key-in-a-header': {
-    what: 'A response header contains the provider’s key.',
-    caughtBy: ['KEEP-01', 'KEEP-02'],
-    hooks: {
-      responseStart({ headers }, wanted, { env }) {
-        if (callIn(wanted)) headers['x-upstream-authorization'] = `Bearer ${env.OPENAI_KEY}`
-      },
-    },
-  },
-  'keys-are-no-walls': {
-    what: 'Every key can read the records for all calls.',
-    caughtBy: ['KEEP-04'],
-    hooks: {
-      request(wanted, { env }) {
-        if (wanted.method === 'GET') wanted.headers.authorization = `Bearer ${env.ADMIN_KEY}`
-      },
-    },
-  },
   'a-key-in-a-url-will-do': {
     what: 'Read endpoints accept a key in the query.',
     caughtBy: ['KEEP-03/key-in-a-url-is-refused'],
@@ -101,31 +56,6 @@ export const mustFail = {
         wanted.path = `${path}?${new URLSearchParams(rest)}`
         wanted.headers.authorization = `Bearer ${key}`
       },
-    },
-  },
-  'open-reads': {
-    what: 'Read endpoints are served without a key.',
-    caughtBy: ['KEEP-03'],
-    hooks: {
-      request(wanted, { env }) {
-        if (!callIn(wanted)) wanted.headers.authorization = `Bearer ${env.ADMIN_KEY}`
-      },
-    },
-  },
-  'public-says-more': {
-    what: 'Public metadata contains an additional field.',
-    caughtBy: ['KEEP-05'],
-    hooks: {
-      body: onRead(/^\/v1beta\/models$/, (json) => ({
-        models: json.models?.map((each: object) => ({ ...each, base_url: 'https://internal.example' })),
-      })),
-    },
-  },
-  'public-without-keys': {
-    what: 'A configuration with a public address and without keys is not refused.',
-    caughtBy: ['KEEP-06'],
-    hooks: {
-      config: (text) => text.replace('host: 0.0.0.0, ', ''),
     },
   },
   'repeats-the-query': {
@@ -144,21 +74,6 @@ export const mustFail = {
       return { request: (wanted) => (callIn(wanted) && ++calls > 1 ? failWith(502) : undefined) }
     },
   },
-  'locks-everybody-out': {
-    what: 'Public metadata is refused for every key.',
-    caughtBy: ['KEEP-03/answered-with-the-key'],
-    hooks: { request: ({ path }) => (path.startsWith('/v1beta') ? failWith(401) : undefined) },
-  },
-  'locks-out-whom-it-knows': {
-    what: 'A wrong key gets 401, and every valid key gets 403 on all read endpoints.',
-    caughtBy: ['KEEP-03/answered-with-the-key'],
-    profile: 'observable',
-    hooks: {
-      responseStart(head, wanted) {
-        if (wanted.method === 'GET' && wanted.path !== '/readyz' && head.status < 400) head.status = 403
-      },
-    },
-  },
   'locks-out-whom-it-does-not-know-alike': {
     what: 'Every key, valid or not, gets 403 for model lists.',
     caughtBy: ['KEEP-03/answered-with-the-key'],
@@ -166,14 +81,6 @@ export const mustFail = {
     hooks: {
       request: ({ method, path, headers }) =>
         method === 'GET' && path.endsWith('/models') && headers.authorization ? failWith(403) : undefined,
-    },
-  },
-  'hides-own-calls': {
-    what: 'The records in a session are not listed, even with the key that made its calls.',
-    caughtBy: ['KEEP-04/own-key-finds-it'],
-    hooks: {
-      body: (body, { path }) =>
-        path.includes('session_id=') ? changeJson(body, (json) => ({ ...json, data: [] })) : body,
     },
   },
   'sends-the-callers-token-on-fallback': {
@@ -203,17 +110,6 @@ export const mustFail = {
           if (headers['x-gateway-key']) token = headers.authorization ??= token
         },
       }
-    },
-  },
-  'replaces-the-callers-token': {
-    what: "The provider that should receive the caller's credential receives a gateway key.",
-    caughtBy: ['KEEP-10/reaches-its-provider'],
-    hooks: {
-      upstream: {
-        request({ path, headers }) {
-          if (path.startsWith(CALLERS)) headers.authorization = 'Bearer sk-of-the-gateway-itself'
-        },
-      },
     },
   },
   'passes-its-own-key-on': {
