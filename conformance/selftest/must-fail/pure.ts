@@ -19,15 +19,6 @@ export const mustFail = {
       },
     },
   },
-  'asks-a-model-where-to-go': {
-    what: 'Before each call, the gateway calls a model with its own prompt.',
-    caughtBy: ['PURE-08'],
-    hooks: {
-      async request(wanted, { spend }) {
-        if (callIn(wanted)) await spend()
-      },
-    },
-  },
   'sends-answered-calls-again': {
     what: 'Every call is sent to a provider twice, even after a good answer.',
     caughtBy: ['PURE-08', 'ROUTE-02'],
@@ -55,33 +46,6 @@ export const mustFail = {
     hooks: {
       async request({ path }, { list }) {
         if (path.startsWith('/v1/models')) await list()
-      },
-    },
-  },
-  'head-differs': {
-    what: 'HEAD and GET on a read path have different content types.',
-    caughtBy: ['PURE-06'],
-    hooks: {
-      responseStart(head, { method }) {
-        if (method === 'HEAD') head.headers['content-type'] = 'text/html'
-      },
-    },
-  },
-  'head-spends': {
-    what: 'A HEAD request for the model list causes a call.',
-    caughtBy: ['PURE-01'],
-    hooks: {
-      async request({ method, path }, { spend }) {
-        if (method === 'HEAD' && path.startsWith('/v1/models')) await spend()
-      },
-    },
-  },
-  'one-read-is-missing': {
-    what: 'One of the declared read paths is answered with 404.',
-    caughtBy: ['PURE-01'],
-    hooks: {
-      responseStart(head, { path }) {
-        if (path.startsWith('/api/sessions')) head.status = 404
       },
     },
   },
@@ -115,15 +79,6 @@ export const mustFail = {
       },
     },
   },
-  'reads-spend': {
-    what: 'A read of the request log causes a call.',
-    caughtBy: ['PURE-01'],
-    hooks: {
-      async request({ method, path }, { spend }) {
-        if (method === 'GET' && path.startsWith('/api/usage/request-logs')) await spend()
-      },
-    },
-  },
   'repeats-the-last-call': {
     what: 'A read of the catalog sends the last call again.',
     caughtBy: ['PURE-01', 'PURE-03'],
@@ -135,15 +90,6 @@ export const mustFail = {
       },
     },
   },
-  'resolve-asks': {
-    what: 'A request to resolve a model causes a call.',
-    caughtBy: ['PURE-04'],
-    hooks: {
-      async request({ path }, { spend }) {
-        if (path.startsWith('/api/cloud/model/resolve')) await spend({ max_tokens: 1 })
-      },
-    },
-  },
   'resolve-moves-on': {
     what: 'Each answer from the resolve endpoint names the next target.',
     caughtBy: ['PURE-04'],
@@ -152,13 +98,6 @@ export const mustFail = {
         path.startsWith('/api/cloud/model/resolve')
           ? changeJson(body, (json) => ({ ...json, provider: count % 2 === 0 ? json.provider : 'groq' }))
           : body,
-    },
-  },
-  'resolve-says-nothing': {
-    what: 'The resolve endpoint answers with an empty object.',
-    caughtBy: ['PURE-04'],
-    hooks: {
-      body: (body, { path }) => (path.startsWith('/api/cloud/model/resolve') ? '{}' : body),
     },
   },
   'spends-before-it-refuses': {
@@ -203,10 +142,5 @@ export const mustFail = {
         stopping: () => void timer.close(),
       }
     },
-  },
-  'resolve-fails': {
-    what: 'The resolve endpoint answers with 500.',
-    caughtBy: ['PURE-04/reads-are-answered'],
-    hooks: { request: ({ path }) => (path.includes('/resolve') ? failWith(500) : undefined) },
   },
 } satisfies Readonly<Record<string, MustFail>>
