@@ -1,5 +1,5 @@
 // Must-fail gateways for the checks of CAT.
-import { changeJson, failWith, type MustFail, onRead } from '../gateway.ts'
+import { changeJson, failWith, type MustFail } from '../gateway.ts'
 
 export const mustFail = {
   'bare-catalog': {
@@ -28,48 +28,6 @@ export const mustFail = {
     hooks: {
       body: (body, { path }, { count }) =>
         path === '/v1/models' ? changeJson(body, (json) => ({ ...json, used: count })) : body,
-    },
-  },
-  'chat-only': {
-    what: 'The model list contains only chat models and routes.',
-    caughtBy: ['CAT-02'],
-    hooks: {
-      body: onRead(/^\/v1\/models$/, (json) => ({
-        ...json,
-        data: json.data?.filter(({ type }: { type: string }) => type === 'chat' || type === 'route'),
-      })),
-    },
-  },
-  'no-routes-in-the-catalog': {
-    what: 'The model list contains no routes.',
-    caughtBy: ['CAT-01'],
-    hooks: {
-      body: onRead(/^\/v1\/models$/, (json) => ({
-        ...json,
-        data: json.data.filter((item: { type: string }) => item.type !== 'route'),
-      })),
-    },
-  },
-  'types-are-left-out': {
-    what: 'The catalog lists models without their type.',
-    caughtBy: ['CAT-02'],
-    hooks: {
-      body: onRead(/^\/v1\/models$/, (json) => ({
-        ...json,
-        data: json.data?.map(({ type: _, ...rest }: { type: string }) => rest),
-      })),
-    },
-  },
-  'lists-nothing': {
-    what: 'The catalog is an empty list.',
-    caughtBy: ['CAT-01/has-entries'],
-    hooks: { body: onRead('/v1/models', (json) => ({ ...json, data: [] })) },
-  },
-  'lists-twice': {
-    what: 'The catalog contains a model twice.',
-    caughtBy: ['CAT-01/no-id-twice'],
-    hooks: {
-      body: onRead('/v1/models', (json) => ({ ...json, data: json.data && [json.data[0], ...json.data] })),
     },
   },
   'lists-now-and-then': {
