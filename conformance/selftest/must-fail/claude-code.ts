@@ -1,7 +1,7 @@
 // Must-fail gateways for the checks of CC.
 
 import { changeRequest, isMessages } from '../dialect-hooks.ts'
-import { failWith, type MustFail } from '../gateway.ts'
+import type { MustFail } from '../gateway.ts'
 
 const profile = 'claude-code'
 
@@ -47,14 +47,6 @@ export const mustFail = {
         path.startsWith('/v1/models?')
           ? { status: 307, headers: { location: '/v1/models' }, body: '' }
           : undefined,
-    },
-  },
-  'firewall-in-front': {
-    what: 'A firewall for web forms refuses a prompt that contains a script.',
-    profile,
-    caughtBy: ['CC-04/long-prompt-is-answered'],
-    hooks: {
-      request: ({ body }) => (body.includes('<script>document.cookie') ? failWith(403) : undefined),
     },
   },
 } satisfies Readonly<Record<string, MustFail>>
