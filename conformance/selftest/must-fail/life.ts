@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { sleep } from '../../../src/shared/clock.ts'
-import { callIn, failWith, type MustFail, onRead, RECORD, referenceWith } from '../gateway.ts'
+import { callIn, failWith, type MustFail, onRead, referenceWith } from '../gateway.ts'
 
 /** Directories in which a second process has been refused. */
 const refused = new Set<string>()
@@ -33,13 +33,6 @@ export const mustFail = {
       },
     },
   },
-  'keeps-everything': {
-    what: 'The gateway does not limit the number of records.',
-    caughtBy: ['LIFE-03'],
-    hooks: {
-      config: (text) => text.replace(/retention: .*/, 'retention: { rows: 100000, days: 30, bytes: 1GiB }'),
-    },
-  },
   lingers: {
     what: 'The gateway exits seven seconds after its last stream.',
     caughtBy: ['LIFE-02/ends-in-time'],
@@ -48,29 +41,6 @@ export const mustFail = {
         // The check first stops the gateway without a stream.
         if (++stops === 2) await sleep(7_000)
       },
-    },
-  },
-  'never-looks-again': {
-    what: 'A changed configuration file is not reloaded.',
-    caughtBy: ['LIFE-07'],
-    hooks: {
-      config: (text) => text,
-    },
-  },
-  'open-for-ever': {
-    what: 'Calls that were interrupted by a kill are still recorded as open.',
-    caughtBy: ['LIFE-01'],
-    asCommand: true,
-    hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs') ? body.replaceAll('"interrupted"', '"streaming"') : body,
-    },
-  },
-  'promises-artifacts': {
-    what: 'A record names a deleted artifact.',
-    caughtBy: ['LIFE-03'],
-    hooks: {
-      body: onRead(RECORD, (json) => ({ ...json, artifact: { available: true, bytes: 1 } })),
     },
   },
   'refuses-with-a-trace': {
@@ -116,15 +86,6 @@ export const mustFail = {
           await gateway.close()
         },
       }
-    },
-  },
-  'has-every-artifact': {
-    what: 'Requests for deleted artifacts are answered with 200.',
-    caughtBy: ['LIFE-03/artifacts-under-cap'],
-    hooks: {
-      responseStart(head, { path }) {
-        if (path.endsWith('/artifact')) head.status = 200
-      },
     },
   },
   'falls-with-the-second': {
