@@ -2,7 +2,7 @@
 import { clock } from '../../../src/shared/clock.ts'
 import { responseIdIn } from '../../checks/responses/parts.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { eachEvent, isResponses } from '../dialect-hooks.ts'
+import { isResponses } from '../dialect-hooks.ts'
 import { changeJson, failWith, LIST, type MustFail } from '../gateway.ts'
 import type { GatewayHooks, Wanted } from '../wire.ts'
 
@@ -94,15 +94,6 @@ export const mustFail = {
       },
     },
   },
-  'sockets-need-no-key': {
-    what: 'A WebSocket can be opened with any key.',
-    caughtBy: ['RSP-18/key-is-needed'],
-    hooks: {
-      request(wanted, { env }) {
-        if (isUpgrade(wanted)) wanted.headers.authorization = `Bearer ${env.ADMIN_KEY}`
-      },
-    },
-  },
   'one-bad-message-ends-all': {
     what: 'After an unreadable message, no WebSocket gets an answer.',
     caughtBy: ['RSP-18/next-is-served'],
@@ -128,34 +119,6 @@ export const mustFail = {
           return []
         },
       }
-    },
-  },
-  'socket-has-fewer-events': {
-    what: 'On a WebSocket, the gateway does not announce the parts of an item.',
-    caughtBy: ['RSP-19/same-events'],
-    hooks: {
-      event: eachEvent(isMessage, (json) => (json.type === 'response.content_part.added' ? null : json)),
-    },
-  },
-  'socket-hides-failures': {
-    what: 'A failure on a WebSocket looks like an empty answer.',
-    caughtBy: ['RSP-19/failure-arrives'],
-    hooks: {
-      event: eachEvent(isMessage, (json) =>
-        json.type === 'error'
-          ? { type: 'response.completed', response: { object: 'response', status: 'completed', output: [] } }
-          : json,
-      ),
-    },
-  },
-  'reads-another-answer': {
-    what: 'A stored response has a different text from the original answer.',
-    caughtBy: ['RSP-20/is-read'],
-    hooks: {
-      body: (body, wanted) =>
-        isAboutOne(wanted)
-          ? changeJson(body, (json) => ({ ...json, ...(json.output && { output: [] }) }))
-          : body,
     },
   },
   ...forEveryKey('GET', 'other-keys-get-nothing'),
@@ -196,15 +159,6 @@ export const mustFail = {
           return { ...failWith(200), body: '{"deleted":true}' }
         },
       }
-    },
-  },
-  'reads-make-it-anew': {
-    what: 'A read of a stored response generates the response again.',
-    caughtBy: ['RSP-20/reads-cost-nothing'],
-    hooks: {
-      async request(wanted, context) {
-        if (isAboutOne(wanted) && wanted.method === 'GET') await context.spend()
-      },
     },
   },
   'sockets-are-not-recorded': {
