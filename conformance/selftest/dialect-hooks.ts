@@ -1,6 +1,7 @@
 // Predicates for requests, and hooks that change one part of a request or its answer. Must-fail gateways of
-// the dialects other than chat share them.
-import { changeEvent, changeJson, type Json } from './gateway.ts'
+// the dialects other than chat share them. Also knows which models of the reference's target file are
+// translated.
+import { CHAT, changeEvent, changeJson, type Json } from './gateway.ts'
 import type { GatewayHooks, Wanted } from './wire.ts'
 
 export const isMessages = ({ path }: Wanted): boolean => /^\/v1\/messages(\?|$)/.test(path)
@@ -10,6 +11,17 @@ export const isEmbeddings = ({ path }: Wanted): boolean => path.startsWith('/v1/
 export const isGemini = ({ path }: Wanted): boolean => /:(g|streamG)enerateContent/.test(path)
 export const isImages = ({ path }: Wanted): boolean => path.startsWith('/v1/images/generations')
 export type Is = (wanted: Wanted) => boolean
+
+export const isChat: Is = ({ path }) => path === CHAT
+
+/** Returns true for chat calls that go to a Messages provider. */
+export const toMessages: Is = (wanted) => isChat(wanted) && wanted.body.includes('"anthropic/')
+
+/** Matches calls of a dialect that go to a chat provider. */
+export const toChat =
+  (is: Is): Is =>
+  (wanted) =>
+    is(wanted) && wanted.body.includes('"groq/')
 
 /** Changes the JSON of each event. */
 export const eachEvent =
@@ -42,13 +54,6 @@ export const until = (is: Is, last: RegExp) => (): GatewayHooks => {
   }
 }
 
-/** Ends a broken or failed stream normally, so that the client cannot see the failure. */
-export const cleanEnd = (is: Is, end: string): GatewayHooks => ({
-  event: (event, _, wanted) =>
-    is(wanted) && /^event: (error|response\.failed)$/m.test(event) ? [] : [event],
-  cut: async () => end,
-})
-
 export const withoutMember = (json: Json, name: string) => {
   const { [name]: _, ...rest } = json
   return rest
@@ -73,3 +78,28 @@ export const eachBlock =
   }
 export const eachResult = eachBlock('tool_result')
 export const eachCallOf = eachBlock('tool_use')
+
+/** Changes the client's answers to these calls. */
+export const changeAnswer = (
+  is: Is,
+  change: { readonly event?: (json: Json) => object | null; readonly whole?: (json: Json) => object },
+): GatewayHooks => ({
+  event: (event, _, wanted) => (is(wanted) && change.event ? changeEvent(event, change.event) : [event]),
+  body: (body, wanted) => (is(wanted) && change.whole ? changeJson(body, change.whole) : body),
+})
+
+/** Sends the matching event after the next one. */
+export const oneLater = (is: Is, late: RegExp) => (): GatewayHooks => {
+  const held = new WeakMap<Wanted, string>()
+  return {
+    event(event, _, wanted) {
+      if (!is(wanted)) return [event]
+      const before = held.get(wanted)
+      held.delete(wanted)
+      if (before !== undefined) return [event, before]
+      if (!late.test(event)) return [event]
+      held.set(wanted, event)
+      return []
+    },
+  }
+}

@@ -24,12 +24,14 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import {
   type Is,
+  isChat,
   isCount,
   isEmbeddings,
   isGemini,
   isImages,
   isMessages,
   isResponses,
+  oneLater,
   until,
 } from './dialect-hooks.ts'
 import {
@@ -42,7 +44,6 @@ import {
   RECORD,
   roundNumbers,
 } from './gateway.ts'
-import { isChat, oneLater } from './translated-hooks.ts'
 import type { GatewayHooks, HookContext, ResponseStart, Wanted } from './wire.ts'
 
 /** Requests that a row changes, by the word in its `of`. */
@@ -189,14 +190,19 @@ function applied(value: Json, { remove, set, put, copy, slice, repeat, rotate, .
   return value
 }
 
-/** Returns the JSON or text of a body after a change. */
+/** Returns a body after a change. If `where` does not hold, every byte stays. */
 function changedBody(
   body: string,
   { text: replaced, doubles, ...operators }: z.output<typeof whole>,
 ): string {
   if (replaced) return body.replace(...replaced)
   if (doubles) return roundNumbers(body)
-  return changeJson(body, (json) => (holds(json, operators.where) ? applied(json, operators) : json))
+  let isMeant = false
+  const changed = changeJson(body, (json) => {
+    isMeant = holds(json, operators.where)
+    return isMeant ? applied(json, operators) : json
+  })
+  return isMeant ? changed : body
 }
 
 /** Returns the events that replace an event. An event that is not JSON can only be dropped or repeated. */
@@ -209,21 +215,22 @@ function changedEvent(
   if (replaced) return [event.replace(...replaced)]
   if (twice) return [event, event]
   if (drop && Object.keys(operators.where).length === 0) return []
-  return changeEvent(event, (json) => {
-    if (!holds(json, operators.where)) return json
+  let isMeant = false
+  const changed = changeEvent(event, (json) => {
+    isMeant = holds(json, operators.where)
+    if (!isMeant) return json
     return drop ? null : applied(json, operators)
   })
+  return isMeant ? changed : [event]
 }
 
 /** Changes headers; `$NAME` in a value is a variable of the gateway's environment. */
 function changeHeaders(all: Wanted['headers'], changes: Row['headers'], { env }: HookContext): void {
+  const filled = (value: string) => value.replace(/\$(\w+)/g, (_, key) => env[key] ?? '')
   for (const [name, value] of Object.entries(changes)) {
     if (value === null) delete all[name]
-    else if (typeof value === 'string') all[name] = value.replace(/\$(\w+)/g, (_, key) => env[key] ?? '')
-    else if (all[name] !== undefined)
-      all[name] = String(all[name])
-        .replace(...value)
-        .replace(/\$(\w+)/g, (_, key) => env[key] ?? '')
+    else if (typeof value === 'string') all[name] = filled(value)
+    else if (all[name] !== undefined) all[name] = filled(String(all[name]).replace(...value))
   }
 }
 

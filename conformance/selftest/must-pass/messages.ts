@@ -1,8 +1,7 @@
 // Gateways that serve Messages calls in an unusual way, natively and translated to chat.
 
-import { eachBody, eachEvent, type Is, isCount, isMessages } from '../dialect-hooks.ts'
+import { eachBody, eachEvent, type Is, isCount, isMessages, toChat } from '../dialect-hooks.ts'
 import { changeEvent, changeJson, type Json, type MustPass, parseJson, roundNumbers } from '../gateway.ts'
-import { toChat } from '../translated-hooks.ts'
 import type { Wanted } from '../wire.ts'
 
 const here = toChat(isMessages)

@@ -1,8 +1,7 @@
 // Gateways that serve Responses calls in an unusual way, natively and translated.
 
-import { eachBody, type Is, isResponses } from '../dialect-hooks.ts'
+import { eachBody, type Is, isResponses, toChat } from '../dialect-hooks.ts'
 import { changeJson, type Json, type MustPass, parseJson } from '../gateway.ts'
-import { toChat } from '../translated-hooks.ts'
 import type { Wanted } from '../wire.ts'
 
 const here = toChat(isResponses)
