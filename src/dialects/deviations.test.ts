@@ -16,7 +16,7 @@ const named = (cases: typeof CASES, judge: (each: (typeof CASES)[number]) => str
     judge(one).map((found) => `${one.each.dialect} ${one.each.id} (${one.form}): ${found}`),
   )
 
-test('the gateway concludes from each deviation what a right reader concludes', () => {
+test('the gateway concludes from each deviation what a right reader concludes (DIAL-16, DIAL-17, DIAL-18, USE-09)', () => {
   const found = named(CASES, ({ each, bytes }) => differences(each, concluded(each.dialect, bytes, each.cut)))
   assert.deepEqual(found, [])
 })
@@ -32,7 +32,7 @@ test('a stream of any deviation means the same in pieces of any size', () => {
 })
 
 for (const [client, provider] of PAIRS)
-  test(`a ${client} client concludes the same from each deviation of a ${provider} provider, in the form that it asked for`, () => {
+  test(`a ${client} client concludes the same from each deviation of a ${provider} provider, in the form that it asked for (DIAL-15, DIAL-18, DIAL-19)`, () => {
     const cases = CASES.filter(({ each }) => each.dialect === provider)
     const found = named(cases, ({ each, bytes }) =>
       sample(['stream', 'whole'] as const, 2).flatMap((form) => {
