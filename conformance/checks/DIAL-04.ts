@@ -8,7 +8,7 @@ import { at, jsonOf } from '../evidence/reading.ts'
 import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { recordAfter } from './use.ts'
+import { recordAfter } from './use/parts.ts'
 
 const steps = {
   call: step<{ model: string }>('call'),

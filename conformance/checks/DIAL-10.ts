@@ -6,7 +6,7 @@ import { refs, servedBy } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { pairs, recordAfter } from './use.ts'
+import { pairs, recordAfter } from './use/parts.ts'
 
 /** Step of a call; `by` is the name of a sender in CALLS. */
 const call = step<{ by: string }>('call')

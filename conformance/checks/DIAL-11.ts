@@ -9,7 +9,7 @@ import { step, stepText } from '../evidence/step.ts'
 import { type Check, doubt, type Finding, finding } from '../runner/check.ts'
 import { sameAs } from './expectations.ts'
 import { sameAnswer } from './flow.ts'
-import { INCLUDE } from './use.ts'
+import { INCLUDE } from './use/parts.ts'
 
 /** Answers of every kind, from each model. */
 export const answerStep = step<{ model: string; scenario: string; stream: boolean }>('answer')

@@ -4,7 +4,7 @@ import { jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { endText, listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { modelListSchema } from './cat.ts'
+import { modelListSchema } from './catalog.ts'
 
 const list = step('model list')
 

@@ -13,7 +13,7 @@ import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { absent, doubt, type Finding, finding, type Judging } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
 import type { ModelPrice, Target } from '../target/schema.ts'
-import { INCLUDE, usageIn } from './use.ts'
+import { INCLUDE, usageIn } from './use/parts.ts'
 
 const TOKENS = ['input', 'output', 'cached_input', 'cache_write', 'cache_write_1h'] as const
 const count = z.int().nonnegative()

@@ -13,7 +13,7 @@ import { endText } from '../evidence/wording.ts'
 import { doubt, type Finding, finding, type Judging } from '../runner/check.ts'
 import { endSeen, isVisible, type Meaning, meaningOf, readable, sameAnswer } from './flow.ts'
 import { headersName } from './tell.ts'
-import { countsIn, usageIn } from './use.ts'
+import { countsIn, usageIn } from './use/parts.ts'
 
 const WENT = [
   'to a target of the model',

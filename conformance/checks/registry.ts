@@ -3,9 +3,6 @@
 import { furtherOf } from '../requirements/applicability.ts'
 import type { Check } from '../runner/check.ts'
 import { budgetHolds } from './BUDGET-01.ts'
-import { catalogNamesModels } from './CAT-01.ts'
-import { catalogHasTypes } from './CAT-02.ts'
-import { catalogIsConstant } from './CAT-03.ts'
 import { tokensTimesPrices } from './COST-01.ts'
 import { cachedTokensCost } from './COST-02.ts'
 import { costAsServed } from './COST-03.ts'
@@ -59,14 +56,6 @@ import { relayedIsRecorded } from './PASS-01.ts'
 import { relayedIsUnchanged } from './PASS-02.ts'
 import { filesBelongToTheirKey } from './PASS-03.ts'
 import { budgetsHaveBounds } from './PASS-05.ts'
-import { unknownIds } from './ROUTE-03.ts'
-import { knownFields } from './ROUTE-05.ts'
-import { fallbackConditions } from './ROUTE-07.ts'
-import { nothingAfterCommit } from './ROUTE-08.ts'
-import { coolingIsHonoured } from './ROUTE-09.ts'
-import { strategyTests } from './ROUTE-10.ts'
-import { resolveEqualsPick } from './ROUTE-11.ts'
-import { capabilities } from './ROUTE-12.ts'
 import { wholeAnswersHaveTheirShape } from './SRV-01.ts'
 import { streamsEndOnce } from './SRV-02.ts'
 import { badRequestsAreRefused } from './SRV-03.ts'
@@ -84,16 +73,6 @@ import { streamsAgreeWithThemselves } from './SRV-14.ts'
 import { threadsStay } from './STATE-01.ts'
 import { threadsAreHeldOrRefused } from './STATE-02.ts'
 import { storedObjectsStay } from './STATE-03.ts'
-import { headersAfterFallback } from './TELL-02.ts'
-import { idFindsTheRecord } from './TELL-03.ts'
-import { closedSets } from './TELL-04.ts'
-import { hostileNames } from './TELL-06.ts'
-import { usageIsOnRecord } from './USE-02.ts'
-import { streamUsageAsAsked } from './USE-03.ts'
-import { unknownIsNull } from './USE-04.ts'
-import { tokenKinds } from './USE-05.ts'
-import { halfWay } from './USE-07.ts'
-import { cacheIsFreeAndPrivate } from './USE-08.ts'
 import './messages/stream.ts'
 import './messages/content.ts'
 import './messages/errors.ts'
@@ -109,28 +88,16 @@ import './log/record.ts'
 import './log/list.ts'
 import './pure/reads.ts'
 import './pure/spending.ts'
+import './route/targets.ts'
+import './route/strategies.ts'
+import './route/fields.ts'
+import './tell.ts'
+import './catalog.ts'
+import './use/usage.ts'
 
 const all: readonly Check[] = [
   ...cases,
   ...declared,
-  unknownIds,
-  knownFields,
-  fallbackConditions,
-  nothingAfterCommit,
-  coolingIsHonoured,
-  strategyTests,
-  resolveEqualsPick,
-  capabilities,
-  headersAfterFallback,
-  idFindsTheRecord,
-  closedSets,
-  hostileNames,
-  usageIsOnRecord,
-  streamUsageAsAsked,
-  unknownIsNull,
-  tokenKinds,
-  halfWay,
-  cacheIsFreeAndPrivate,
   tokensTimesPrices,
   cachedTokensCost,
   costAsServed,
@@ -168,9 +135,6 @@ const all: readonly Check[] = [
   capsHold,
   secondProcess,
   reload,
-  catalogNamesModels,
-  catalogHasTypes,
-  catalogIsConstant,
   sameBody,
   unknownPartsArrive,
   sameStream,

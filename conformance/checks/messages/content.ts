@@ -6,7 +6,7 @@ import { at, jsonOf } from '../../evidence/reading.ts'
 import { step } from '../../evidence/step.ts'
 import { endText } from '../../evidence/wording.ts'
 import { callEach, each, everything, family } from '../family.ts'
-import { recordAfter, tokensOnRecord } from '../use.ts'
+import { recordAfter, tokensOnRecord } from '../use/parts.ts'
 import { blocksIn, message } from './parts.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })

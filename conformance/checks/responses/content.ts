@@ -6,7 +6,7 @@ import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
 import { recordExchange, step } from '../../evidence/step.ts'
 import { endText } from '../../evidence/wording.ts'
 import { callEach, each, everything, family } from '../family.ts'
-import { recordAfter, tokensOnRecord } from '../use.ts'
+import { recordAfter, tokensOnRecord } from '../use/parts.ts'
 import { response, SEALED } from './parts.ts'
 
 const check = family({ needs: ['responses'], dialect: 'responses' })

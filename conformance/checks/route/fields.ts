@@ -1,15 +1,15 @@
-// ROUTE-05: The known OpenAI fields reach the provider with their values, except `model` and `stream_options`.
-// Recent fields (`metadata`, `store`, `service_tier`, `prompt_cache_key`, `safety_identifier`, `reasoning_effort`,
-// `verbosity`) should also reach it (Waybill: must). The forwarded request is valid by the provider's schema.
-
+// Checks of the fields that reach the provider.
 import { isDeepStrictEqual } from 'node:util'
-import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
-import { ref, refs, servedBy, where } from '../dialects/lookup.ts'
-import { at, jsonOf, jsonValue } from '../evidence/reading.ts'
-import { step, stepText } from '../evidence/step.ts'
-import { listed } from '../evidence/wording.ts'
-import { absent, type Check, finding } from '../runner/check.ts'
-import type { CheckContext } from '../runner/context.ts'
+import { nonceIn, writeNonce } from '../../../mocks/ledger.ts'
+import { ref, refs, servedBy, where } from '../../dialects/lookup.ts'
+import { at, jsonOf, jsonValue } from '../../evidence/reading.ts'
+import { step } from '../../evidence/step.ts'
+import { listed } from '../../evidence/wording.ts'
+import { absent } from '../../runner/check.ts'
+import type { CheckContext } from '../../runner/context.ts'
+import { each, family } from '../family.ts'
+
+const check = family()
 
 /** Fields of OpenAI's chat request, with values other than the defaults. */
 const KNOWN = {
@@ -146,8 +146,7 @@ const HERE = 'chat/completions'
 
 const call = step<{ stream: boolean; further: boolean }>('call')
 
-export const knownFields = {
-  id: 'ROUTE-05',
+check('ROUTE-05', {
   async exercise(session) {
     for (const stream of [false, true]) {
       const messages = KNOWN_MESSAGES(session.nonce())
@@ -163,74 +162,66 @@ export const knownFields = {
       await session.chat(call.with({ stream, further: true }), { stream, body: further })
     }
   },
-  judge: ({ evidence, waybill }) =>
-    call.in(evidence).flatMap((exchange) => {
-      const body = jsonOf(exchange.request.body ?? '') as Record<string, unknown>
-      const entry = servedBy(evidence, { nonce: nonceIn(exchange.request.body ?? '') })
-      if (!entry)
-        return [
-          finding(
-            'request-arrives',
-            false,
-            `a request with the messages of "${stepText(exchange)}"`,
-            { expected: 'one at the mock', actual: 'none' },
-            [ref(exchange)],
-          ),
-        ]
-      // Some models accept tools only in the Responses dialect, and a gateway may know this.
-      if (entry.endpoint !== HERE)
-        return [
-          absent('fields-arrive', `The call was translated for ${where(entry)} (${entry.endpoint}).`, [
-            ref(exchange),
-            ref(entry),
-          ]),
-        ]
-      const asked = JSON.parse(JSON.stringify(body), renamed) as Record<string, unknown>
-      const fields = Object.keys(asked).filter((name) => name !== 'model' && name !== 'stream_options')
-      const got = JSON.parse(JSON.stringify(entry.body), renamed)
-      const arrived = (name: string) => meaningOf(at(got, `/${name}`))
-      const lost = fields.filter((name) => !isDeepStrictEqual(arrived(name), meaningOf(asked[name])))
-      // `stream: false` is the default and may be left out. A token limit has an older and a newer name.
-      const LIMITS = ['max_tokens', 'max_completion_tokens']
-      const renames = (name: string) =>
-        LIMITS.includes(name) && LIMITS.some((other) => arrived(other) === asked[name])
-      // Reasoning models refuse these fields; a gateway may leave them out, but not change them.
-      const spared = (name: string) =>
-        SAMPLING.includes(name) && arrived(name) === undefined && REASONING.test(entry.model ?? '')
-      const isUnknown = (name: string) => YOUNG.has(name) && arrived(name) === undefined
-      const notAsAsked = lost.filter(
-        (name) =>
-          !(name === 'stream' && asked.stream === false && !entry.stream) && !renames(name) && !spared(name),
-      )
-      const changed = notAsAsked.filter((name) => !isUnknown(name))
-      const young = notAsAsked.filter(isUnknown)
-      // Only Waybill must avoid unknown fields that the provider tolerates.
-      const invalid = entry.problems.filter((problem) => waybill || !problem.startsWith('unknown field'))
+  judge: each(call, ({ exchange, quoted, evidence, waybill }) => {
+    const body = jsonOf(exchange.request.body ?? '') as Record<string, unknown>
+    const entry = servedBy(evidence, { nonce: nonceIn(exchange.request.body ?? '') })
+    if (!entry)
+      return {
+        'request-arrives': [false, `a request with the messages of ${quoted}`, 'one at the mock', 'none'],
+      }
+    // Some models accept tools only in the Responses dialect, and a gateway may know this.
+    if (entry.endpoint !== HERE)
       return [
-        finding(
-          'fields-arrive',
-          changed.length === 0,
-          `of ${fields.length} fields of "${stepText(exchange)}", those that were changed or lost`,
-          { expected: 'none', actual: listed(changed) },
-          refs(exchange, entry),
-        ),
-        {
-          ...finding(
-            'young-fields-arrive',
-            young.length === 0,
-            `young fields of "${stepText(exchange)}" that were lost`,
-            { expected: 'none', actual: listed(young) },
-            refs(exchange, entry),
-          ),
-          advice: true,
-        },
-        finding(
-          'request-is-valid',
-          invalid.length === 0,
-          `the request of "${stepText(exchange)}" by the provider's schema`,
-          { expected: 'valid', actual: invalid.join('; ') || 'valid' },
-          refs(entry),
-        ),
+        absent('fields-arrive', `The call was translated for ${where(entry)} (${entry.endpoint}).`, [
+          ref(exchange),
+          ref(entry),
+        ]),
       ]
-    }),
-} satisfies Check
+    const asked = JSON.parse(JSON.stringify(body), renamed) as Record<string, unknown>
+    const fields = Object.keys(asked).filter((name) => name !== 'model' && name !== 'stream_options')
+    const got = JSON.parse(JSON.stringify(entry.body), renamed)
+    const arrived = (name: string) => meaningOf(at(got, `/${name}`))
+    const lost = fields.filter((name) => !isDeepStrictEqual(arrived(name), meaningOf(asked[name])))
+    // `stream: false` is the default and may be left out. A token limit has an older and a newer name.
+    const LIMITS = ['max_tokens', 'max_completion_tokens']
+    const renames = (name: string) =>
+      LIMITS.includes(name) && LIMITS.some((other) => arrived(other) === asked[name])
+    // Reasoning models refuse these fields; a gateway may leave them out, but not change them.
+    const spared = (name: string) =>
+      SAMPLING.includes(name) && arrived(name) === undefined && REASONING.test(entry.model ?? '')
+    const isUnknown = (name: string) => YOUNG.has(name) && arrived(name) === undefined
+    const notAsAsked = lost.filter(
+      (name) =>
+        !(name === 'stream' && asked.stream === false && !entry.stream) && !renames(name) && !spared(name),
+    )
+    const changed = notAsAsked.filter((name) => !isUnknown(name))
+    const young = notAsAsked.filter(isUnknown)
+    // Only Waybill must avoid unknown fields that the provider tolerates.
+    const invalid = entry.problems.filter((problem) => waybill || !problem.startsWith('unknown field'))
+    return {
+      'fields-arrive': [
+        changed.length === 0,
+        `of ${fields.length} fields of ${quoted}, those that were changed or lost`,
+        'none',
+        listed(changed),
+        refs(exchange, entry),
+      ],
+      'young-fields-arrive': {
+        advice: [
+          young.length === 0,
+          `young fields of ${quoted} that were lost`,
+          'none',
+          listed(young),
+          refs(exchange, entry),
+        ],
+      },
+      'request-is-valid': [
+        invalid.length === 0,
+        `the request of ${quoted} by the provider's schema`,
+        'valid',
+        invalid.join('; ') || 'valid',
+        refs(entry),
+      ],
+    }
+  }),
+})

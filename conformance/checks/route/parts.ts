@@ -1,17 +1,10 @@
-// Parts that the ROUTE checks share.
-
-import { ref, servedBy, where } from '../dialects/lookup.ts'
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { isPlausible } from '../evidence/statistics.ts'
-import { step } from '../evidence/step.ts'
-import { type Finding, finding } from '../runner/check.ts'
-import type { CheckContext } from '../runner/context.ts'
-import type { Target } from '../target/schema.ts'
-
-export type LogicalModel = Target['models']['logical'][number]
-
-export const isIn = ({ targets }: LogicalModel, entry: { provider: string; model: string | null }): boolean =>
-  targets.some(({ provider, model }) => provider === entry.provider && model === entry.model)
+// Parts that the checks of strategies share.
+import { ref, servedBy, where } from '../../dialects/lookup.ts'
+import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { isPlausible } from '../../evidence/statistics.ts'
+import { step } from '../../evidence/step.ts'
+import { type Finding, finding } from '../../runner/check.ts'
+import type { CheckContext } from '../../runner/context.ts'
 
 /** Repeated calls of a model. */
 export const repeatedCall = step<{ model: string }>('call')

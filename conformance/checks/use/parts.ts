@@ -1,13 +1,13 @@
 // Parts that the USE checks and the checks of usage in other dialects share.
 import { isDeepStrictEqual } from 'node:util'
-import type { Reading } from '../dialects/dialect.ts'
-import { refs, servedBy } from '../dialects/lookup.ts'
-import { readAnswer, readSent } from '../dialects/registry.ts'
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { at, jsonOf } from '../evidence/reading.ts'
-import { recordExchange, type Step, stepText } from '../evidence/step.ts'
-import { finding } from '../runner/check.ts'
-import type { ChatOptions, CheckContext } from '../runner/context.ts'
+import type { Reading } from '../../dialects/dialect.ts'
+import { refs, servedBy } from '../../dialects/lookup.ts'
+import { readAnswer, readSent } from '../../dialects/registry.ts'
+import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { at, jsonOf } from '../../evidence/reading.ts'
+import { recordExchange, type Step, stepText } from '../../evidence/step.ts'
+import { finding } from '../../runner/check.ts'
+import type { ChatOptions, CheckContext } from '../../runner/context.ts'
 
 export const recordAfter = async (
   session: CheckContext,
@@ -30,7 +30,7 @@ export const CACHED = '/prompt_tokens_details/cached_tokens'
 /** Kinds of tokens that are priced separately. */
 const KINDS = [CACHED, '/completion_tokens_details/reasoning_tokens'] as const
 
-export const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const
+const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const
 
 /** Returns the final usage of an answer, or null. */
 export const usageIn = ({ usage }: Pick<Reading, 'usage'>): unknown => usage.at(-1) ?? null

@@ -2,14 +2,14 @@
 // resemble it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LedgerEntry } from '../../mocks/ledger.ts'
-import { writeNonce } from '../../mocks/ledger.ts'
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
-import { sentenceOf } from '../runner/check.ts'
-import { bareTarget } from '../target/read.ts'
-import type { Target } from '../target/schema.ts'
-import { auditLedger } from './pure/ledger-audit.ts'
+import type { LedgerEntry } from '../../../mocks/ledger.ts'
+import { writeNonce } from '../../../mocks/ledger.ts'
+import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { entry, evidence, exchange } from '../../evidence/test-evidence.ts'
+import { sentenceOf } from '../../runner/check.ts'
+import { bareTarget } from '../../target/read.ts'
+import type { Target } from '../../target/schema.ts'
+import { auditLedger } from './ledger-audit.ts'
 
 const target = bareTarget('http://127.0.0.1:1', 'auto', {})
 const OTHER = 'fedcba9876543210'
