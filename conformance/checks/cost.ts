@@ -1,5 +1,4 @@
-// Parts that the COST checks share. Makes a call for each usage in usages.yaml, and compares the recorded
-// cost with the provider's bill at the prices that the target file declares. Contains no prices.
+// Checks of costs on record, with the usages of usages.yaml, and of a budget.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
@@ -13,7 +12,10 @@ import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { absent, doubt, type Finding, finding, type Judging } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
 import type { ModelPrice, Target } from '../target/schema.ts'
+import { family } from './family.ts'
 import { INCLUDE, usageIn } from './use/parts.ts'
+
+const check = family()
 
 const TOKENS = ['input', 'output', 'cached_input', 'cache_write', 'cache_write_1h'] as const
 const count = z.int().nonnegative()
@@ -50,7 +52,7 @@ const ROWS_AT_ONCE = 4
 const PATIENCE_MS = 20_000
 
 /** Makes a whole and a streamed call for each row of a check, and reads the records. */
-export async function makeCalls(session: CheckContext, id: string): Promise<void> {
+async function makeCalls(session: CheckContext, id: string): Promise<void> {
   const { target, dialect } = session
   const { prices, reported } = costOf(target)
   const rows = USAGES[id]!.filter(
@@ -82,7 +84,7 @@ const hasCost = (target: Target) => (record: unknown) =>
   !Number.isNaN(amountIn(at(record, target.observability.log!.fields.cost)))
 
 /** Compares the cost of each call with the bill of its row. Omits calls to which the question does not apply. */
-export function judgeCosts({ evidence, target }: Judging, id: string): Finding[] {
+function judgeCosts({ evidence, target }: Judging, id: string): Finding[] {
   const calls = call.in(evidence)
   if (calls.length === 0)
     return [absent(USAGES[id]![0]!.finding, 'The target file declares no price for any of these usages.')]
@@ -165,3 +167,74 @@ export function usdOf(
   if (searches > 0 && price.web_search === undefined) return null
   return usd + searches * (price.web_search ?? 0)
 }
+
+for (const id of Object.keys(USAGES))
+  check(id, {
+    ...(id === 'COST-06'
+      ? { dialect: 'messages', needs: ['messages', 'cost', 'record'] }
+      : { needs: ['cost', 'record'] }),
+    timeout: 120_000,
+    exercise: (session) => makeCalls(session, id),
+    judge: (judging) => judgeCosts(judging, id),
+  })
+
+const atOnce = step<{ n: number }>('call')
+
+/** Number of concurrent calls. */
+const CALLS = 60
+/** Time in ms for which the provider holds each call, so that all calls are open at the same time. */
+const HELD_MS = 1_000
+/** Usage within the request's limits, so that a gateway can compute the maximum cost of a call in advance. */
+const PLAIN = USAGES['COST-01']![0]!
+
+check('BUDGET-01', {
+  needs: ['cost', 'budget', 'variant:budget'],
+  timeout: 120_000,
+  async exercise(session) {
+    await session.another('budget')
+    await Promise.all(
+      Array.from({ length: CALLS }, (_, n) =>
+        session.chat(atOnce.with({ n }), {
+          body: session.limit(PLAIN.usage.output),
+          prompt: 'word '.repeat(PLAIN.usage.input),
+          script: [{ wait: HELD_MS, say: { text: 'It is known.' }, usage: PLAIN.usage, times: 'every' }],
+          timeout: 60_000,
+        }),
+      ),
+    )
+    await session.drain()
+  },
+  judge({ evidence, target }) {
+    const { usd: budget, calls_beyond } = target.capabilities.budget!
+    const { prices } = target.observability.log!.cost!
+    const calls = atOnce.in(evidence)
+    const served = calls.flatMap((exchange) => servedBy(evidence, exchange) ?? [])
+    const spendable = finding(
+      'budget-can-be-spent',
+      served.length > 0,
+      `calls of ${CALLS} at once with a budget of $${budget} that it let through`,
+      { expected: 'at least one', actual: String(served.length) },
+      refs(...calls.slice(0, 3)),
+    )
+    if (served.length === 0) return [spendable]
+    const costs = served.map((entry) => usdOf(PLAIN, prices[where(entry)]))
+    const usd = costs.find((each) => each !== null)
+    if (usd == null || costs.includes(null))
+      return [doubt('budget-holds', 'The cost of the calls that went out is not known.', refs(...calls))]
+    if (usd * CALLS <= budget + calls_beyond * usd)
+      return { 'budget-holds': { doubt: `The budget of $${budget} pays for all ${CALLS} calls.` } }
+    const spent = served.length * usd
+    return [
+      {
+        'budget-holds': [
+          spent <= budget + calls_beyond * usd + 1e-9,
+          `what ${CALLS} calls at once with a budget of $${budget} have cost`,
+          `no more than $${Number((budget + calls_beyond * usd).toPrecision(6))}, ${calls_beyond} calls beyond the budget`,
+          `$${Number(spent.toPrecision(6))} for ${served.length} calls`,
+          refs(...served),
+        ],
+      },
+      spendable,
+    ]
+  },
+})

@@ -2,14 +2,6 @@
 
 import { furtherOf } from '../requirements/applicability.ts'
 import type { Check } from '../runner/check.ts'
-import { budgetHolds } from './BUDGET-01.ts'
-import { tokensTimesPrices } from './COST-01.ts'
-import { cachedTokensCost } from './COST-02.ts'
-import { costAsServed } from './COST-03.ts'
-import { searchesCost } from './COST-04.ts'
-import { longInputsCost } from './COST-05.ts'
-import { compactionCosts } from './COST-06.ts'
-import { providersFigureCounts } from './COST-07.ts'
 import { sameBody } from './DIAL-01.ts'
 import { unknownPartsArrive } from './DIAL-02.ts'
 import { sameStream } from './DIAL-03.ts'
@@ -94,18 +86,11 @@ import './route/fields.ts'
 import './tell.ts'
 import './catalog.ts'
 import './use/usage.ts'
+import './cost.ts'
 
 const all: readonly Check[] = [
   ...cases,
   ...declared,
-  tokensTimesPrices,
-  cachedTokensCost,
-  costAsServed,
-  searchesCost,
-  longInputsCost,
-  compactionCosts,
-  providersFigureCounts,
-  budgetHolds,
   completeOnceInOrder,
   eventsAreNotHeldBack,
   leavingClosesUpstream,
