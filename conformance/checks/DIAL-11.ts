@@ -8,7 +8,7 @@ import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { type Check, doubt, type Finding, finding } from '../runner/check.ts'
 import { sameAs } from './expectations.ts'
-import { sameAnswer } from './flow.ts'
+import { sameAnswer } from './flow/parts.ts'
 import { INCLUDE } from './use/parts.ts'
 
 /** Answers of every kind, from each model. */

@@ -10,8 +10,7 @@ import { step } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { declares, type Target } from '../target/schema.ts'
-import { endSeen, isVisible } from './flow.ts'
-import { ordinaryCall, pace } from './pace.ts'
+import { endSeen, isVisible, ordinaryCall, pace } from './flow/parts.ts'
 
 const steps = {
   broken: step<{ provider: string; stream: boolean }>('broken provider'),

@@ -11,7 +11,7 @@ import { type AnyJson, at, jsonOf, jsonValue } from '../evidence/reading.ts'
 import { stepText } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { doubt, type Finding, finding, type Judging } from '../runner/check.ts'
-import { endSeen, isVisible, type Meaning, meaningOf, readable, sameAnswer } from './flow.ts'
+import { endSeen, isVisible, type Meaning, meaningOf, readable, sameAnswer } from './flow/parts.ts'
 import { headersName } from './tell.ts'
 import { countsIn, usageIn } from './use/parts.ts'
 

@@ -22,11 +22,6 @@ import { brokenProvider } from './FAIL-05.ts'
 import { hostileSequence } from './FAIL-06.ts'
 import { refusedParameter } from './FIT-08.ts'
 import { refusalsAreNotForgotten } from './FIT-09.ts'
-import { completeOnceInOrder } from './FLOW-01.ts'
-import { eventsAreNotHeldBack } from './FLOW-03.ts'
-import { leavingClosesUpstream } from './FLOW-05.ts'
-import { lateErrorArrives } from './FLOW-09.ts'
-import { slowClientSlowsUpstream } from './FLOW-10.ts'
 import { declared } from './family.ts'
 import { cases } from './from-yaml.ts'
 import { imagesArePriced } from './IMG-01.ts'
@@ -87,15 +82,11 @@ import './tell.ts'
 import './catalog.ts'
 import './use/usage.ts'
 import './cost.ts'
+import './flow/stream.ts'
 
 const all: readonly Check[] = [
   ...cases,
   ...declared,
-  completeOnceInOrder,
-  eventsAreNotHeldBack,
-  leavingClosesUpstream,
-  lateErrorArrives,
-  slowClientSlowsUpstream,
   secretsStayInside,
   keysDoNotCross,
   keysAreRequired,

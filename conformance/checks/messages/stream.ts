@@ -6,7 +6,7 @@ import { type AnyJson, at, jsonOf, readEvents } from '../../evidence/reading.ts'
 import { step } from '../../evidence/step.ts'
 import { endText } from '../../evidence/wording.ts'
 import { each, family } from '../family.ts'
-import { heldBack, noteHeldBack } from '../flow.ts'
+import { heldBack, noteHeldBack } from '../flow/parts.ts'
 import { messageEvents, messageStreams, whole } from './parts.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })

@@ -19,8 +19,7 @@ import { endText, listed } from '../../evidence/wording.ts'
 import { doubt } from '../../runner/check.ts'
 import { declares } from '../../target/schema.ts'
 import { each, family, type Told } from '../family.ts'
-import { isVisible, meaningOf } from '../flow.ts'
-import { ordinaryCall, pace } from '../pace.ts'
+import { isVisible, meaningOf, ordinaryCall, pace } from '../flow/parts.ts'
 import { answeredOf } from './parts.ts'
 
 const check = family({ needs: ['responses'], dialect: 'responses' })

@@ -1,14 +1,16 @@
-// Parts that the FLOW checks share.
+// Parts that the FLOW checks and others share: the meaning of an answer, its visible end, and the current speed
+// of a gateway on this machine. A check with a limit in milliseconds adds the time of an ordinary call to the
+// limit, so that other work on the machine does not fail a correct gateway.
 import { isDeepStrictEqual } from 'node:util'
-import type { Reading } from '../dialects/dialect.ts'
-import { refs, servedBy } from '../dialects/lookup.ts'
-import { isCrossed, readAnswer, readSent } from '../dialects/registry.ts'
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { jsonValue, readEvents } from '../evidence/reading.ts'
-import { stepText } from '../evidence/step.ts'
-import { endText } from '../evidence/wording.ts'
-import { doubt, type Finding, finding } from '../runner/check.ts'
-import type { CheckContext } from '../runner/context.ts'
+import type { Reading } from '../../dialects/dialect.ts'
+import { refs, servedBy } from '../../dialects/lookup.ts'
+import { isCrossed, readAnswer, readSent } from '../../dialects/registry.ts'
+import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { jsonValue, readEvents } from '../../evidence/reading.ts'
+import { step, stepText } from '../../evidence/step.ts'
+import { endText } from '../../evidence/wording.ts'
+import { doubt, type Finding, finding } from '../../runner/check.ts'
+import type { CheckContext, OpenCall } from '../../runner/context.ts'
 
 /**
  * Meaning of an answer: each call with its arguments as a value, and the index of its id among the distinct
@@ -145,3 +147,27 @@ export const heldBack = (id: string, { facts }: Evidence, exchange: Exchange): F
         `the first event of "${stepText(exchange)}" did not reach the client before the next one was there`,
         [`#${exchange.n}`],
       )
+
+const ordinary = step('ordinary call')
+
+/** Makes an ordinary, valid call. */
+export const ordinaryCall = (session: CheckContext) => session.chat(ordinary)
+
+/** Returns the time of the slowest ordinary call that was answered, ms; 0 if none was. */
+export const pace = (evidence: Pick<Evidence, 'exchanges'>): number =>
+  Math.max(0, ...ordinary.in(evidence).map(({ at, end_at, status }) => (status === 200 ? end_at - at : 0)))
+
+/** Maximum delay of a stream's event on an idle machine, ms. */
+export const EVENT_TIMEOUT_MS = 3_000
+/** Number of other calls that a gateway completes while an event is due, before the event counts as held back. */
+const CALLS_MEANWHILE = 5
+
+/** Returns false once the gateway holds an event back: it had enough time, and completed other calls. */
+export async function saysInTime(session: CheckContext, call: OpenCall, text: string): Promise<boolean> {
+  if (await call.says(text, EVENT_TIMEOUT_MS)) return true
+  for (let n = 0; n < CALLS_MEANWHILE; n++) {
+    await ordinaryCall(session)
+    if (await call.says(text, 0)) return true
+  }
+  return false
+}
