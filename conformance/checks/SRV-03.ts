@@ -6,7 +6,7 @@ import { step } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
-import { malformed, post } from './fail.ts'
+import { malformed, post } from './fail/parts.ts'
 import { ANSWER_TIMEOUT_MS, answered, small } from './server.ts'
 
 const steps = {

@@ -3,7 +3,7 @@ import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { post } from './fail.ts'
+import { post } from './fail/parts.ts'
 import { ANSWER_TIMEOUT_MS, answered, small } from './server.ts'
 
 const steps = { hostile: step<{ body: string }>('hostile'), afterwards: step('afterwards') }

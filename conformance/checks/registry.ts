@@ -15,13 +15,6 @@ import { saidTwiceAgrees } from './DIAL-12.ts'
 import { wishesArrive } from './DIAL-13.ts'
 import { unknownMembersArrive } from './DIAL-14.ts'
 import { vectorsArrive } from './EMB-01.ts'
-import { errorShape } from './FAIL-01.ts'
-import { malformedIs4xx } from './FAIL-02.ts'
-import { bodyLimit } from './FAIL-03.ts'
-import { brokenProvider } from './FAIL-05.ts'
-import { hostileSequence } from './FAIL-06.ts'
-import { refusedParameter } from './FIT-08.ts'
-import { refusalsAreNotForgotten } from './FIT-09.ts'
 import { declared } from './family.ts'
 import { cases } from './from-yaml.ts'
 import { imagesArePriced } from './IMG-01.ts'
@@ -83,6 +76,8 @@ import './catalog.ts'
 import './use/usage.ts'
 import './cost.ts'
 import './flow/stream.ts'
+import './fail/requests.ts'
+import './fail/providers.ts'
 
 const all: readonly Check[] = [
   ...cases,
@@ -99,13 +94,6 @@ const all: readonly Check[] = [
   relayedIsUnchanged,
   filesBelongToTheirKey,
   budgetsHaveBounds,
-  errorShape,
-  malformedIs4xx,
-  bodyLimit,
-  brokenProvider,
-  refusedParameter,
-  refusalsAreNotForgotten,
-  hostileSequence,
   killLosesNothing,
   termDrains,
   capsHold,

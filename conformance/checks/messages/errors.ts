@@ -4,7 +4,7 @@ import { dialectOf } from '../../dialects/registry.ts'
 import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
 import { step } from '../../evidence/step.ts'
 import { endText } from '../../evidence/wording.ts'
-import { malformed, post } from '../fail.ts'
+import { malformed, post } from '../fail/parts.ts'
 import { callEach, each, everything, family } from '../family.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })

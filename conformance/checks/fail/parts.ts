@@ -1,11 +1,10 @@
-// Parts that the FAIL checks share.
-
-import { refs, servedBy } from '../dialects/lookup.ts'
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import type { Step } from '../evidence/step.ts'
-import { endText } from '../evidence/wording.ts'
-import { finding } from '../runner/check.ts'
-import type { CheckContext } from '../runner/context.ts'
+// Parts that the FAIL checks and others share: malformed bodies, and a call afterwards.
+import { refs, servedBy } from '../../dialects/lookup.ts'
+import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import type { Step } from '../../evidence/step.ts'
+import { endText } from '../../evidence/wording.ts'
+import { finding } from '../../runner/check.ts'
+import type { CheckContext } from '../../runner/context.ts'
 
 /** Bodies that are not valid requests: in any dialect, and in the dialect under test. */
 export const malformed = ({ dialect }: CheckContext): Readonly<Record<string, string>> => ({
