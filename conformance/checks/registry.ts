@@ -19,14 +19,6 @@ import { declared } from './family.ts'
 import { cases } from './from-yaml.ts'
 import { imagesArePriced } from './IMG-01.ts'
 import { picturesArrive } from './IMG-02.ts'
-import { secretsStayInside } from './KEEP-01.ts'
-import { keysDoNotCross } from './KEEP-02.ts'
-import { keysAreRequired } from './KEEP-03.ts'
-import { keysAreWalls } from './KEEP-04.ts'
-import { publicMetadata } from './KEEP-05.ts'
-import { foreignOrigins } from './KEEP-06.ts'
-import { callersCredentialStays } from './KEEP-10.ts'
-import { sessionsKeepTheirKey } from './KEEP-11.ts'
 import { killLosesNothing } from './LIFE-01.ts'
 import { termDrains } from './LIFE-02.ts'
 import { capsHold } from './LIFE-03.ts'
@@ -78,18 +70,12 @@ import './cost.ts'
 import './flow/stream.ts'
 import './fail/requests.ts'
 import './fail/providers.ts'
+import './keep/keys.ts'
+import './keep/exposure.ts'
 
 const all: readonly Check[] = [
   ...cases,
   ...declared,
-  secretsStayInside,
-  keysDoNotCross,
-  keysAreRequired,
-  keysAreWalls,
-  publicMetadata,
-  foreignOrigins,
-  callersCredentialStays,
-  sessionsKeepTheirKey,
   relayedIsRecorded,
   relayedIsUnchanged,
   filesBelongToTheirKey,
