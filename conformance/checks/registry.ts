@@ -14,20 +14,8 @@ import { sameAtEveryTarget } from './DIAL-11.ts'
 import { saidTwiceAgrees } from './DIAL-12.ts'
 import { wishesArrive } from './DIAL-13.ts'
 import { unknownMembersArrive } from './DIAL-14.ts'
-import { vectorsArrive } from './EMB-01.ts'
 import { declared } from './family.ts'
 import { cases } from './from-yaml.ts'
-import { imagesArePriced } from './IMG-01.ts'
-import { picturesArrive } from './IMG-02.ts'
-import { killLosesNothing } from './LIFE-01.ts'
-import { termDrains } from './LIFE-02.ts'
-import { capsHold } from './LIFE-03.ts'
-import { secondProcess } from './LIFE-05.ts'
-import { reload } from './LIFE-07.ts'
-import { relayedIsRecorded } from './PASS-01.ts'
-import { relayedIsUnchanged } from './PASS-02.ts'
-import { filesBelongToTheirKey } from './PASS-03.ts'
-import { budgetsHaveBounds } from './PASS-05.ts'
 import { wholeAnswersHaveTheirShape } from './SRV-01.ts'
 import { streamsEndOnce } from './SRV-02.ts'
 import { badRequestsAreRefused } from './SRV-03.ts'
@@ -42,9 +30,6 @@ import { vectorsHaveTheirShape } from './SRV-11.ts'
 import { hostileBodiesAreSurvived } from './SRV-12.ts'
 import { callsAtOnceAreWhole } from './SRV-13.ts'
 import { streamsAgreeWithThemselves } from './SRV-14.ts'
-import { threadsStay } from './STATE-01.ts'
-import { threadsAreHeldOrRefused } from './STATE-02.ts'
-import { storedObjectsStay } from './STATE-03.ts'
 import './messages/stream.ts'
 import './messages/content.ts'
 import './messages/errors.ts'
@@ -72,23 +57,17 @@ import './fail/requests.ts'
 import './fail/providers.ts'
 import './keep/keys.ts'
 import './keep/exposure.ts'
+import './life.ts'
+import './state.ts'
+import './media.ts'
+import './passthrough.ts'
 
 const all: readonly Check[] = [
   ...cases,
   ...declared,
-  relayedIsRecorded,
-  relayedIsUnchanged,
-  filesBelongToTheirKey,
-  budgetsHaveBounds,
-  killLosesNothing,
-  termDrains,
-  capsHold,
-  secondProcess,
-  reload,
   sameBody,
   unknownPartsArrive,
   sameStream,
-  vectorsArrive,
   lossesAreNamed,
   toolIds,
   noForeignReasoning,
@@ -98,9 +77,6 @@ const all: readonly Check[] = [
   saidTwiceAgrees,
   wishesArrive,
   unknownMembersArrive,
-  threadsStay,
-  threadsAreHeldOrRefused,
-  storedObjectsStay,
   wholeAnswersHaveTheirShape,
   streamsEndOnce,
   badRequestsAreRefused,
@@ -115,8 +91,6 @@ const all: readonly Check[] = [
   hostileBodiesAreSurvived,
   callsAtOnceAreWhole,
   streamsAgreeWithThemselves,
-  imagesArePriced,
-  picturesArrive,
 ]
 
 export const checks: ReadonlyMap<string, Check> = new Map(
