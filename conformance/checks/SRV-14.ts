@@ -4,7 +4,7 @@ import { ref } from '../dialects/lookup.ts'
 import { dialectOf } from '../dialects/registry.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { contradictions } from './agreement.ts'
+import { contradictions } from './dial/agreement.ts'
 import { streamedCall } from './SRV-02.ts'
 import { answered } from './server.ts'
 

@@ -2,18 +2,6 @@
 
 import { furtherOf } from '../requirements/applicability.ts'
 import type { Check } from '../runner/check.ts'
-import { sameBody } from './DIAL-01.ts'
-import { unknownPartsArrive } from './DIAL-02.ts'
-import { sameStream } from './DIAL-03.ts'
-import { lossesAreNamed } from './DIAL-04.ts'
-import { toolIds } from './DIAL-06.ts'
-import { noForeignReasoning } from './DIAL-07.ts'
-import { sealedComesBack } from './DIAL-08.ts'
-import { purposeIsOnRecord } from './DIAL-10.ts'
-import { sameAtEveryTarget } from './DIAL-11.ts'
-import { saidTwiceAgrees } from './DIAL-12.ts'
-import { wishesArrive } from './DIAL-13.ts'
-import { unknownMembersArrive } from './DIAL-14.ts'
 import { declared } from './family.ts'
 import { cases } from './from-yaml.ts'
 import { wholeAnswersHaveTheirShape } from './SRV-01.ts'
@@ -61,22 +49,15 @@ import './life.ts'
 import './state.ts'
 import './media.ts'
 import './passthrough.ts'
+import './dial/bodies.ts'
+import './dial/history.ts'
+import './dial/record.ts'
+import './dial/answers.ts'
+import './dial/wishes.ts'
 
 const all: readonly Check[] = [
   ...cases,
   ...declared,
-  sameBody,
-  unknownPartsArrive,
-  sameStream,
-  lossesAreNamed,
-  toolIds,
-  noForeignReasoning,
-  sealedComesBack,
-  purposeIsOnRecord,
-  sameAtEveryTarget,
-  saidTwiceAgrees,
-  wishesArrive,
-  unknownMembersArrive,
   wholeAnswersHaveTheirShape,
   streamsEndOnce,
   badRequestsAreRefused,

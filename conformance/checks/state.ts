@@ -8,7 +8,7 @@ import { at, jsonOf } from '../evidence/reading.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { endText, listed } from '../evidence/wording.ts'
 import { finding } from '../runner/check.ts'
-import { namesLoss } from './asked.ts'
+import { namesLoss } from './dial/asked.ts'
 import { each, family } from './family.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })

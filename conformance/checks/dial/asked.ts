@@ -1,9 +1,8 @@
 // Reads a provider's request into one form for all dialects, so that a request and its translation can be
 // compared. Pure.
-
-import type { DialectName } from '../dialects/dialect.ts'
-import type { Exchange } from '../evidence/evidence.ts'
-import type { AnyJson } from '../evidence/reading.ts'
+import type { DialectName } from '../../dialects/dialect.ts'
+import type { Exchange } from '../../evidence/evidence.ts'
+import type { AnyJson } from '../../evidence/reading.ts'
 
 export interface AskedFor {
   /** Instructions: texts before the conversation. */

@@ -1,16 +1,109 @@
-// DIAL-14: If the provider speaks the client's dialect, the client gets the sources of an answer (annotations and
-// citations) and all members, even members that the gateway does not know, streamed or not.
+// Checks of answers at every target: the same meaning, no contradiction, and unknown members.
+
 import { isDeepStrictEqual } from 'node:util'
-import type { ScriptedAnswer } from '../../mocks/server/script.ts'
-import type { DialectName } from '../dialects/dialect.ts'
-import { refs, servedBy } from '../dialects/lookup.ts'
-import { isCrossed } from '../dialects/registry.ts'
-import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'
-import { step, stepText } from '../evidence/step.ts'
-import { listed } from '../evidence/wording.ts'
-import { type Check, doubt, finding } from '../runner/check.ts'
-import { message } from './messages/parts.ts'
-import { response } from './responses/parts.ts'
+import type { ScriptedAnswer } from '../../../mocks/server/script.ts'
+import type { DialectName } from '../../dialects/dialect.ts'
+import { modelsOf, refs, servedBy } from '../../dialects/lookup.ts'
+import { dialectOf, isCrossed, readAnswer, readSent } from '../../dialects/registry.ts'
+import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { type AnyJson, jsonOf, readEvents } from '../../evidence/reading.ts'
+import { step, stepText } from '../../evidence/step.ts'
+import { listed } from '../../evidence/wording.ts'
+import { doubt, type Finding, finding } from '../../runner/check.ts'
+import { sameAs } from '../expectations.ts'
+import { callEach, each, family, type Told } from '../family.ts'
+import { sameAnswer } from '../flow/parts.ts'
+import { message } from '../messages/parts.ts'
+import { response } from '../responses/parts.ts'
+import { INCLUDE } from '../use/parts.ts'
+import { type Contradictions, contradictions } from './agreement.ts'
+
+const check = family()
+
+/** Answers of every kind, from each model. */
+const answerStep = step<{ model: string; scenario: string; stream: boolean }>('answer')
+
+const SCENARIOS = [
+  ...['plain', 'tools-parallel', 'finish-tool-calls', 'reasoning'],
+  ...['finish-length', 'usage-cached'],
+]
+
+/** RFC 8259, section 6, only guarantees the digits that a double holds, so other gateways may round. */
+const LONG_NUMBERS = 'tools-long-numbers'
+
+/**
+ * Compares thoughts. Thoughts may be missing, because not every dialect has them and not every client
+ * requests them. Different thoughts always fail.
+ */
+function sameThoughts(evidence: Evidence, exchange: Exchange, waybill: boolean): Finding[] {
+  const entry = servedBy(evidence, exchange)
+  if (entry === null) return []
+  const [got, sent] = [readAnswer(exchange).reasoning, readSent(entry).reasoning]
+  return [
+    finding(
+      'same-reasoning',
+      got === sent || (got === '' && !waybill),
+      `the reasoning that the client read in "${stepText(exchange)}"`,
+      { expected: `${sent || 'none'}, as the provider sent it`, actual: got || 'none' },
+      refs(exchange, entry),
+    ),
+  ]
+}
+
+check('DIAL-11', {
+  timeout: 90_000,
+  exercise: callEach(
+    answerStep,
+    { model: modelsOf, scenario: [...SCENARIOS, LONG_NUMBERS], stream: [false, true] },
+    ({ model, scenario, stream }) => ({
+      ...{ model, stream, script: [{ scenario }] },
+      body: stream ? INCLUDE : {},
+    }),
+  ),
+  judge: (judging) =>
+    answerStep.in(judging.evidence).map((exchange): Told => {
+      const { evidence, waybill } = judging
+      const entry = servedBy(evidence, exchange)
+      if (entry === null)
+        return [doubt('same-answer', `"${stepText(exchange)}" reached no provider`, refs(exchange))]
+      if (exchange.details.scenario === LONG_NUMBERS)
+        return [
+          { ...sameAnswer(evidence, exchange, ['tools']), id: 'long-numbers-keep-digits', advice: true },
+        ]
+      return [
+        sameAnswer(evidence, exchange, ['content', 'tools', 'finish']),
+        exchange.details.stream ? [sameAs('same-end', 'end', exchange, judging)] : [],
+        sameAs('same-usage', 'usage', exchange, judging),
+        ...sameThoughts(evidence, exchange, waybill),
+      ]
+    }),
+})
+
+const CONTRADICTIONS: Readonly<Record<keyof Contradictions, readonly [id: string, expected: string]>> = {
+  texts: ['deltas-make-the-whole', 'the same in deltas, finished parts and the last event'],
+  ids: ['ids-stay', 'each thing has one id throughout'],
+  places: ['indexes-lead-to-what-began', 'the place where it began'],
+  names: ['events-are-named', 'the type in its data'],
+  states: ['states-agree', 'completed or incomplete, as the event that ends it'],
+}
+
+check('DIAL-12', {
+  shares: 'DIAL-11',
+  judge: each(answerStep, ({ exchange, details, entry, quoted }) => {
+    if (details.scenario === LONG_NUMBERS) return []
+    const { name } = dialectOf(exchange)
+    const got = contradictions(name, exchange.body)
+    // The gateway is not responsible for the content of a relayed answer.
+    const theirs = entry && !isCrossed(exchange, entry) ? contradictions(name, entry.answer.body ?? '') : null
+    return (Object.keys(CONTRADICTIONS) as (keyof Contradictions)[]).map((question): Told => {
+      const [id, expected] = CONTRADICTIONS[question]
+      const own = got[question].filter((each) => !theirs?.[question].includes(each))
+      return {
+        [id]: [own.length === 0, `the ${question} of ${quoted}`, expected, listed(own.slice(0, 3), 'so')],
+      }
+    })
+  }),
+})
 
 const call = step<{ stream: boolean }>('call')
 
@@ -174,8 +267,7 @@ const QUESTIONS = [
   ['sources-arrive', /^(annotations?|citations?|citationMetadata)$/, 'sources'],
 ] as const
 
-export const unknownMembersArrive = {
-  id: 'DIAL-14',
+check('DIAL-14', {
   relays: true,
   async exercise(session) {
     const answers = ANSWERS[session.dialect.name]
@@ -186,23 +278,21 @@ export const unknownMembersArrive = {
         script: scriptOf(answers, stream, session.dialect.name),
       })
   },
-  judge: ({ evidence }) =>
-    call.in(evidence).flatMap((exchange) => {
-      const entry = servedBy(evidence, exchange)
-      const see = refs(exchange, entry)
-      if (entry && isCrossed(exchange, entry)) return []
-      return QUESTIONS.map(([id, names, what]) => {
-        const sent = membersOf(entry?.answer.body ?? '', names)
-        if (sent.length === 0) return doubt(id, `"${stepText(exchange)}" reached no provider`, see)
-        const got = membersOf(exchange.body, names)
-        const lost = sent.filter((one) => !got.some((other) => isDeepStrictEqual(one, other)))
-        return finding(
-          id,
+  judge: each(call, ({ exchange, entry, crossed, quoted }) => {
+    if (crossed) return []
+    return QUESTIONS.map(([id, names, what]): Told => {
+      const sent = membersOf(entry?.answer.body ?? '', names)
+      if (sent.length === 0) return { [id]: { doubt: `${quoted} reached no provider` } }
+      const got = membersOf(exchange.body, names)
+      const lost = sent.filter((one) => !got.some((other) => isDeepStrictEqual(one, other)))
+      return {
+        [id]: [
           lost.length === 0,
-          `of ${sent.length} ${what} of "${stepText(exchange)}", those that were changed or lost`,
-          { expected: 'none', actual: listed(lost.slice(0, 4).map(([path]) => path || '/')) },
-          see,
-        )
-      })
-    }),
-} satisfies Check
+          `of ${sent.length} ${what} of ${quoted}, those that were changed or lost`,
+          'none',
+          listed(lost.slice(0, 4).map(([path]) => path || '/')),
+        ],
+      }
+    })
+  }),
+})

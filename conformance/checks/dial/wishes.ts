@@ -1,16 +1,15 @@
-// DIAL-13: Everything that both dialects can express reaches the provider: turns, instructions, tools with their
-// schemas, the tool choice, the limit to one tool at a time, the token limit, temperature, `top_p`, stop sequences,
-// images, calls with their results, and the format of the answer. A gateway that cannot translate one of them
-// refuses the call before anything is sent, or names the loss in a header (Waybill: all of them arrive).
+// Checks that the wishes of a request reach the provider across dialects.
 import { isDeepStrictEqual } from 'node:util'
-import type { DialectName } from '../dialects/dialect.ts'
-import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
-import { providerDialectOf } from '../dialects/registry.ts'
-import type { Exchange } from '../evidence/evidence.ts'
-import { type AnyJson, jsonOf } from '../evidence/reading.ts'
-import { step, stepText } from '../evidence/step.ts'
-import { type Check, doubt, finding } from '../runner/check.ts'
+import type { DialectName } from '../../dialects/dialect.ts'
+import { modelsOf, requestsOf } from '../../dialects/lookup.ts'
+import { providerDialectOf } from '../../dialects/registry.ts'
+import type { Exchange } from '../../evidence/evidence.ts'
+import { type AnyJson, jsonOf } from '../../evidence/reading.ts'
+import { step } from '../../evidence/step.ts'
+import { each, family } from '../family.ts'
 import { type AskedFor, askedFor, namesLoss } from './asked.ts'
+
+const check = family()
 
 /** Step of a call; `what` is the name of an option in WISHES. */
 const call = step<{ model: string; what: string; stream: boolean }>('call')
@@ -409,8 +408,7 @@ const isRefused = (evidence: Parameters<typeof requestsOf>[0], exchange: Exchang
   exchange.status < 500 &&
   requestsOf(evidence, exchange).length === 0
 
-export const wishesArrive = {
-  id: 'DIAL-13',
+check('DIAL-13', {
   timeout: 120_000,
   async exercise(session) {
     const models = modelsOf(session)
@@ -422,27 +420,23 @@ export const wishesArrive = {
             ...{ model, stream, body, script: [{ scenario: 'plain' }] },
           })
   },
-  judge: ({ evidence, waybill }) =>
-    call.in(evidence).flatMap((exchange) => {
-      const [id, expected, look] = LOOKS[exchange.details.what as Wish]
-      const entry = servedBy(evidence, exchange)
-      const see = refs(exchange, entry)
-      const excused = !waybill && (isRefused(evidence, exchange) || namesLoss(exchange))
-      const dialect = entry && providerDialectOf(entry).name
-      const asked = entry && askedFor(dialect!, entry.body)
-      if (entry === null && !excused && !waybill && exchange.status === null)
-        return [doubt(id, `"${stepText(exchange)}" was not answered`, see)]
-      if (dialect && WITHOUT[dialect]?.includes(exchange.details.what as Wish)) return []
-      const { seen, ok } =
-        entry && asked ? look(asked, entry) : { seen: `no request: ${exchange.status}`, ok: false }
-      return [
-        finding(
-          id,
-          ok || excused,
-          `what the provider was asked for in "${stepText(exchange)}"`,
-          { expected, actual: typeof seen === 'string' ? seen : (JSON.stringify(seen) ?? 'nothing') },
-          see,
-        ),
-      ]
-    }),
-} satisfies Check
+  judge: each(call, ({ exchange, details, entry, quoted, evidence, waybill }) => {
+    const [id, expected, look] = LOOKS[details.what as Wish]
+    const excused = !waybill && (isRefused(evidence, exchange) || namesLoss(exchange))
+    const dialect = entry && providerDialectOf(entry).name
+    const asked = entry && askedFor(dialect!, entry.body)
+    if (entry === null && !excused && !waybill && exchange.status === null)
+      return { [id]: { doubt: `${quoted} was not answered` } }
+    if (dialect && WITHOUT[dialect]?.includes(details.what as Wish)) return []
+    const { seen, ok } =
+      entry && asked ? look(asked, entry) : { seen: `no request: ${exchange.status}`, ok: false }
+    return {
+      [id]: [
+        ok || excused,
+        `what the provider was asked for in ${quoted}`,
+        expected,
+        typeof seen === 'string' ? seen : (JSON.stringify(seen) ?? 'nothing'),
+      ],
+    }
+  }),
+})
