@@ -60,7 +60,7 @@ export const withoutMember = (json: Json, name: string) => {
 }
 
 /** Changes the blocks of one type in a Messages answer or in a call's history. */
-export const eachBlock =
+const eachBlock =
   (type: string) =>
   (json: Json, change: (block: Json) => object): object => {
     // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
