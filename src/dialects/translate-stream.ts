@@ -103,19 +103,16 @@ export class TranslatedStream implements StreamReader {
 
   #pass(event: BlockEvent): string {
     if (event.type === 'delta') this.held += 2 * event.text.length + PIECE_OVERHEAD_BYTES
-    return (
-      this.#start() +
-      this.#mapped(event)
-        .map((each) => this.#write(each))
-        .join('')
-    )
+    let text = this.#start()
+    if (event.type === 'delta' && this.#wrapped.size === 0) return text + this.#write(event)
+    for (const each of this.#mapped(event)) text += this.#write(each)
+    return text
   }
 
   #write(event: BlockEvent): string {
-    return this.#sequence
-      .push(event)
-      .map((each) => this.#writer.write(each))
-      .join('')
+    let text = ''
+    for (const each of this.#sequence.push(event)) text += this.#writer.write(each)
+    return text
   }
 
   /** Returns the events with the client's tool names. */

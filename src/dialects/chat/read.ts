@@ -110,28 +110,16 @@ export class ChatReader implements StreamReader {
   /** `isAgain`: the message may repeat what deltas have said. */
   #content(delta: Json, parts: AnswerParts, isAgain: boolean): void {
     const { content, reasoning_content: thought, reasoning, reasoning_details: details, refusal } = delta
-    const add = (kind: 'text' | 'reasoning', piece: string) =>
-      isAgain ? parts.flowRest(kind, piece) : parts.flow(kind, piece)
-    const sealed = listOrEmpty(details).flatMap((each) => detailOf(each, parts.peer.family, parts.losses))
-    const hasText = sealed.some((block) => block.type === 'reasoning' && block.text !== '')
-    if (!hasText) this.#think(textOf(thought) || textOf(reasoning), add)
-    for (const block of sealed) {
-      if (block.type !== 'reasoning') continue
-      const isRepeated = block.opaque !== null && this.#thought.endsWith(block.text)
-      if (!isRepeated) this.#think(block.text, (kind, piece) => parts.flow(kind, piece))
-      if (!block.opaque) continue
-      parts.flowSeal(block.opaque)
-      parts.endFlow() // a seal ends its thought
-      this.#thought = ''
-    }
+    const hasText = Array.isArray(details) && this.#sealed(details, parts)
+    if (!hasText) this.#think(textOf(thought) || textOf(reasoning), parts, isAgain)
     if (textOf(refusal) !== '') parts.losses.add('refusal')
-    if (typeof content === 'string' || textOf(refusal) !== '') add('text', textOf(content) + textOf(refusal))
-    for (const block of [
-      ...partsOf(listOrEmpty(content), parts.losses),
-      ...partsOf(delta.images, parts.losses),
-    ])
-      if (block.type === 'text' || block.type === 'reasoning') add(block.type, block.text)
-      else parts.whole(block)
+    const text = textOf(content) + textOf(refusal)
+    if (text !== '') add(parts, 'text', text, isAgain)
+    for (const list of [content, delta.images])
+      if (Array.isArray(list))
+        for (const block of partsOf(list, parts.losses))
+          if (block.type === 'text' || block.type === 'reasoning') add(parts, block.type, block.text, isAgain)
+          else parts.whole(block)
     if (listOrEmpty(delta.annotations).length > 0) parts.losses.add('citations')
     parts.losses.of(delta.audio, 'audio')
   }
@@ -145,11 +133,31 @@ export class ChatReader implements StreamReader {
     if (isObject(legacy)) calls.add({ index: 0, function: legacy })
   }
 
-  #think(text: string, add: (kind: 'reasoning', piece: string) => void): void {
+  /** Adds reasoning with seals. Returns true if it has a text. */
+  #sealed(details: readonly unknown[], parts: AnswerParts): boolean {
+    const blocks = details.flatMap((each) => detailOf(each, parts.peer.family, parts.losses))
+    for (const block of blocks) {
+      if (block.type !== 'reasoning') continue
+      const isRepeated = block.opaque !== null && this.#thought.endsWith(block.text)
+      if (!isRepeated) this.#think(block.text, parts, false)
+      if (!block.opaque) continue
+      parts.flowSeal(block.opaque)
+      parts.endFlow() // a seal ends its thought
+      this.#thought = ''
+    }
+    return blocks.some((block) => block.type === 'reasoning' && block.text !== '')
+  }
+
+  #think(text: string, parts: AnswerParts, isAgain: boolean): void {
+    if (text === '') return
     this.#thought += text
-    add('reasoning', text)
+    add(parts, 'reasoning', text, isAgain)
   }
 }
+
+/** Adds a piece, or a whole that may repeat pieces. */
+const add = (parts: AnswerParts, kind: 'text' | 'reasoning', piece: string, isAgain: boolean): void =>
+  isAgain ? parts.flowRest(kind, piece) : parts.flow(kind, piece)
 
 /** Finds the call that a fragment belongs to: by its index, else its id, else the last one. */
 class CallKeys {

@@ -54,17 +54,24 @@ export class GeminiReader implements StreamReader {
     const candidates = listOrEmpty(json.candidates)
     if (isObject(usageMetadata)) this.#tokens = mergeTokens(this.#tokens, tokensOf(usageMetadata))
     const isBlocked = member(promptFeedback, 'blockReason') != null // no candidate follows
-    const reasons = candidates.map((candidate) => member(candidate, 'finishReason'))
     if (this.#parts) this.#content(exact, isBlocked, repeats, this.#parts)
-    const stops = reasons.map(stopIn)
-    return {
+    const parsed: Mutable<ParsedEvent> = {
       ...EMPTY_EVENT,
-      finished: isBlocked || reasons.some((reason) => stopIn(reason) !== null || isUnknownStop(reason)),
-      unusual: isBlocked || reasons.some(isUnknownStop) || stops.includes('refusal'),
-      text: candidates.map((candidate) => textOf(member(candidate, 'content'))).join(''),
+      finished: isBlocked,
+      unusual: isBlocked,
       model: typeof modelVersion === 'string' ? modelVersion : null,
       tokens: isObject(usageMetadata) ? this.#tokens : null,
     }
+    for (const candidate of candidates) {
+      parsed.text += textOf(member(candidate, 'content'))
+      const reason = member(candidate, 'finishReason')
+      if (reason == null) continue
+      const isUnknown = isUnknownStop(reason)
+      const stop = stopIn(reason)
+      parsed.finished ||= stop !== null || isUnknown
+      parsed.unusual ||= stop === 'refusal' || isUnknown
+    }
+    return parsed
   }
 
   #content(json: Json, isBlocked: boolean, repeats: boolean, parts: AnswerParts): void {
@@ -203,3 +210,5 @@ function servedOf(usage: Json): { served?: Served } {
   )
   return served ? { served } : {}
 }
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
