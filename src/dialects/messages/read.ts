@@ -100,6 +100,7 @@ export class MessagesReader implements StreamReader {
 
   #messageDelta(json: Json): ParsedEvent {
     const { delta, usage } = json
+    for (const index of this.#keys.keys()) this.#end(index)
     const reason = member(delta, 'stop_reason') ?? json.stop_reason
     if (isObject(usage)) this.#usage = laterUsage(this.#usage, usageOf(usage))
     const { containerId } = idsOf({ container: member(delta, 'container') })
