@@ -2,10 +2,13 @@
 // from an absent gateway.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
-import { createServer, type Socket } from 'node:net'
+import { createServer as startHttp } from 'node:http'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { runCli } from '../test/test-cli.ts'
 import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
@@ -145,3 +148,22 @@ for (const [name, treat] of [
       assert.match(stderr, new RegExp(`^waybill: the server at ${url} broke off its answer`), `${words}`)
     }
   })
+
+test('a command reads at most 64 MiB of an answer, compressed or not', async (t) => {
+  const many = Buffer.alloc(2 ** 26 + 1, ' ')
+  const zipped = gzipSync(many, { level: 1 })
+  for (const isZipped of [true, false]) {
+    const server = startHttp((_, response) => {
+      response.setHeader('content-type', 'application/json')
+      if (isZipped) response.setHeader('content-encoding', 'gzip')
+      response.write(isZipped ? zipped : many)
+    }).listen(0, '127.0.0.1')
+    t.after(() => server.closeAllConnections())
+    t.after(() => server.close())
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { code, stderr } = await runCli(['logs', '--url', url], { env: { HOME: temporaryDirectory(t) } })
+    assert.equal(code, 1)
+    assert.match(stderr, /broke off its answer; is it a Waybill gateway\?/) // and not: did not answer in time
+  }
+})

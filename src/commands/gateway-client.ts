@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { type ZodType, z } from 'zod'
 import { type Config, loadConfig } from '../config/load.ts'
+import { boundedBody } from '../shared/bounded-answer.ts'
 import { holdsCredential, plainAddress } from '../shared/plain-address.ts'
 import { DEFAULT_URL } from '../statusline/gateway-address.ts'
 import { findKey } from '../terminal/key.ts'
@@ -34,6 +35,8 @@ export class GatewayAccessError extends Error {
 
 /** Maximum time for the gateway's answer to a command, ms. */
 export const ANSWER_MS = 10_000
+/** Maximum bytes of an answer that a command reads whole. The longest ones are artifacts with bodies. */
+const MAX_ANSWER_BYTES = 64 * 2 ** 20
 
 /**
  * Requests a path with its query. An answer with a different schema counts as `stranger`. Rejects with
@@ -68,7 +71,7 @@ export function gatewayAt(base: URL, env: Env, keyFile: string | undefined): Get
   const access = accessTo(base, env, keyFile)
   return (target, shape, signal, method = 'GET') =>
     exchange(access, target, { method, signal }, async (response) => {
-      const body = parsed(await response.text())
+      const body = parsed((await boundedBody(response, MAX_ANSWER_BYTES)).toString('utf8'))
       const answer = shape.safeParse(body)
       if (response.ok && answer.success) return answer.data
       throw refusal(access, response.status, body)
@@ -84,7 +87,12 @@ export function streamFrom(
   const access = accessTo(base, env, keyFile)
   return (target, signal, take) =>
     exchange(access, target, { signal }, async (response) => {
-      if (!response.ok) throw refusal(access, response.status, parsed(await response.text()))
+      if (!response.ok)
+        throw refusal(
+          access,
+          response.status,
+          parsed((await boundedBody(response, MAX_ANSWER_BYTES)).toString('utf8')),
+        )
       for await (const piece of response.body!) await take(piece)
     })
 }

@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { PREFERENCES, PRESETS, type Preference, type Preset, STRATEGY_FOR } from '../config/presets.ts'
 import { DIALECTS } from '../dialects/registry.ts'
+import { boundedBody } from '../shared/bounded-answer.ts'
 import { clean } from '../terminal/clean.ts'
 import { nearest } from '../yaml/nearest.ts'
 import { AGENTS } from './agent-table.ts'
@@ -28,6 +29,7 @@ interface InitOptions {
 }
 
 const LIST_MS = 10_000
+const MAX_LIST_BYTES = 8 * 2 ** 20
 
 /** Names of clouds in which each customer has a different address. */
 const CLOUDS = [
@@ -154,7 +156,7 @@ async function tried({ name, dialect, baseUrl, keyVariable, models }: Preset, ke
   try {
     const response = await fetch(url, { headers, signal: AbortSignal.timeout(LIST_MS), redirect: 'error' })
     if (!response.ok) return `✗ ${name}: ${response.status}; check ${keyVariable}`
-    const text = await response.text()
+    const text = (await boundedBody(response, MAX_LIST_BYTES)).toString('utf8')
     const missing = models.filter((model) => !text.includes(JSON.stringify(model).slice(1, -1)))
     return missing.length === 0
       ? `✓ ${name}: the key works`

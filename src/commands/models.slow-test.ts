@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { loadConfig } from '../config/load.ts'
 import { factTableOf } from '../models/facts.ts'
@@ -180,4 +180,18 @@ test('`waybill models` refuses invalid lists and files: too long, not a list, an
     listedModels('{"models":[{"name":"models/gemini-x","inputTokenLimit":7}]}')[0]!.facts.context,
     7,
   )
+})
+
+test('a list that repeats the key is not written, even if JSON escapes the key', async (t) => {
+  for (const id of ['sk-the-key-of-the-test', 'sk-the-key-of-the-tes\\u0074']) {
+    const { url } = await listing(t, `{"data":[{"id":"${id}","context_length":5}]}`)
+    const file = configuration(t, url)
+    writeFileSync(file, readFileSync(file, 'utf8').replace('base_url', 'key: $KEY, base_url'))
+    const { code, stderr } = await runCli(['models', 'sync', '--config', file], {
+      env: { KEY: 'sk-the-key-of-the-test' },
+    })
+    assert.equal(code, 2)
+    assert.match(stderr, /claude: its list repeats the key/)
+    assert.ok(!existsSync(join(dirname(file), 'waybill.models.yaml')))
+  }
 })

@@ -8,6 +8,8 @@ import { DIALECTS } from '../dialects/registry.ts'
 import { factTableOf, type Statement } from '../models/facts.ts'
 import { type LearnedRefusal, openLearnedRefusals } from '../models/learned.ts'
 import { type ListedModel, listedModels } from '../models/listed.ts'
+import { boundedBody } from '../shared/bounded-answer.ts'
+import { createKeySearch } from '../shared/redact.ts'
 import { table } from '../terminal/table.ts'
 import { complain, print, json as toJson } from './output.ts'
 import { UsageError } from './usage-error.ts'
@@ -163,14 +165,9 @@ async function listOf(name: string, config: Loaded['config'], env: ModelsOptions
     redirect: 'error',
   })
   if (!response.ok) throw new Error(`status ${response.status}; check its key`)
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length
-    if (size > MAX_LIST_BYTES) throw new Error(`its list is longer than ${MAX_LIST_BYTES} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  const list = await boundedBody(response, MAX_LIST_BYTES)
+  if (secret !== '' && createKeySearch(secret)(list)) throw new Error('its list repeats the key')
+  return list.toString('utf8')
 }
 
 /** Removes facts learned from refusals: all facts, or those of one provider or model. */
