@@ -54,13 +54,16 @@ export const LOSSES = {
   'tool.options': 'Further settings of a tool, such as examples and allowed callers.',
   'tool.id': 'The id of a call that was too long; another id replaces it throughout.',
   'tool.arguments': 'Arguments that are not a JSON object; they are wrapped in one as a text.',
-  schema: 'Features of only one kind of schema, such as the order of members and examples.',
+  schema:
+    'Features of a schema that the provider does not know, such as limits, the order of members, and examples; limits are written into the description.',
   tool_choice: 'The choice of a tool that must be called, or of allowed tools.',
   'tool_result.error': 'The mark that a tool failed; it is written into the text of the result.',
   'tool_result.media':
     'The place of an image or a document in a tool result; it is sent in a message after the results.',
   phase: 'The mark that a text is an interim remark or the final answer.',
   order: 'The order of text, calls and results within one turn.',
+  turns:
+    'The sequence of turns, calls and results: a missing result or first turn is added, a late result is moved to its call, and a result without a call becomes a text.',
   'system.place': 'The position of an instruction in the conversation, or settings that applied to one turn.',
   'role.developer': 'The difference between the developer and system roles.',
   name: 'The name of a participant.',

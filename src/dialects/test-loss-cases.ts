@@ -96,7 +96,7 @@ const MESSAGES_TO_CHAT = of('messages', 'chat', [
   { request: result({ content: [{ type: 'tool_reference', tool_name: 't' }] }), loses: ['tool.search'] },
   {
     request: assistant({ type: 'tool_use', id: 'a', name: 't', input: {} }, { type: 'text', text: 'x' }),
-    loses: ['order'],
+    loses: ['order', 'turns'],
   },
   {
     request: assistant({ type: 'server_tool_use', id: 'a', name: 'web_search', input: {} }),
@@ -197,7 +197,7 @@ const CHAT_TO_MESSAGES = of('chat', 'messages', [
   { request: { response_format: { type: 'json_object' } }, loses: ['format'] },
   {
     request: { response_format: { type: 'json_schema', json_schema: { name: 'a', schema } } },
-    loses: ['format.name'],
+    loses: ['format.name', 'schema'],
   },
   { request: { web_search_options: {} }, loses: ['tool.server'] },
   { request: { tools: [{ type: 'of_tomorrow' }] }, loses: ['unknown.tool'] },
@@ -232,6 +232,25 @@ const CHAT_TO_MESSAGES = of('chat', 'messages', [
     loses: ['system.place'],
   },
   { request: { messages: [{ role: 'user', name: 'ada', content: 'hi' }] }, loses: ['name'] },
+  { request: { messages: [{ role: 'system', content: 'x' }] }, loses: ['system.place'] },
+  {
+    request: {
+      messages: [
+        { role: 'assistant', content: 'x' },
+        { role: 'user', content: 'hi' },
+      ],
+    },
+    loses: ['turns'],
+  },
+  { request: { messages: [{ role: 'tool', tool_call_id: 'a', content: 'x' }] }, loses: ['turns'] },
+  {
+    request: user({ type: 'image_url', image_url: { url: 'data:image/svg+xml;base64,QUJD' } }),
+    loses: ['image'],
+  },
+  {
+    request: { tools: [fn({ function: { name: 't', parameters: { anyOf: [schema] } } })] },
+    loses: ['schema'],
+  },
   {
     request: user({ type: 'image_url', image_url: { url: 'https://example.org/a.png', detail: 'low' } }),
     loses: ['image.detail'],

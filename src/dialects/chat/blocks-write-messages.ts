@@ -12,11 +12,15 @@ import {
   type Turn,
   textOfBlocks,
 } from '../blocks.ts'
+import { plainArguments } from '../call-arguments.ts'
 import { isObject, type Json } from '../json.ts'
+import { typedSource } from '../media.ts'
 import { idForMistral } from '../tool-ids.ts'
+import { withPairedCalls } from '../turns.ts'
 
 export function messagesOf(turns: readonly Turn[], peer: Peer, losses: Losses): object[] {
-  const said = isMistral(peer) ? turns.map(withIdsForMistral) : turns
+  const pairs = withPairedCalls(turns, losses)
+  const said = isMistral(peer) ? pairs.map(withIdsForMistral) : pairs
   return oneByOne(said.flatMap((turn) => messagesFor(turn, peer, losses)))
 }
 
@@ -97,7 +101,7 @@ function detailOf(bytes: string, text: string): Json | null {
 export const callFor = ({ id, name, kind, args }: CallBlock): object =>
   kind === 'custom'
     ? { id, type: 'custom', custom: { name, input: args } }
-    : { id, type: 'function', function: { name, arguments: args === '' ? '{}' : args } }
+    : { id, type: 'function', function: { name, arguments: plainArguments(args) } }
 
 /** Tool results come first, as one message each. Images and files in them follow in a user's message. */
 function userFor(blocks: readonly Block[], losses: Losses): object[] {
@@ -146,7 +150,8 @@ function partsFor(blocks: readonly Block[], losses: Losses): object[] {
   })
 }
 
-function imageFor({ source, detail }: ImageBlock, losses: Losses): object[] {
+function imageFor({ source: given, detail }: ImageBlock, losses: Losses): object[] {
+  const source = typedSource(given)
   if (source.kind === 'file' || source.kind === 'text') {
     losses.add(source.kind === 'file' ? 'file' : 'image')
     return []
@@ -155,7 +160,8 @@ function imageFor({ source, detail }: ImageBlock, losses: Losses): object[] {
   return [{ type: 'image_url', image_url: { url, ...(detail === undefined ? {} : { detail }) } }]
 }
 
-function documentFor({ source, name }: DocumentBlock, losses: Losses): object[] {
+function documentFor({ source: given, name }: DocumentBlock, losses: Losses): object[] {
+  const source = typedSource(given)
   switch (source.kind) {
     case 'text':
       losses.add('document')

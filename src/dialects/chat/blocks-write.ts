@@ -10,6 +10,7 @@ import {
   type Tool,
   writeExtras,
 } from '../blocks.ts'
+import { looseFormat, looseTool } from '../strict.ts'
 import { messagesOf } from './blocks-write-messages.ts'
 
 const EXTRAS = new Set(
@@ -28,7 +29,7 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
   const limit = facts.chat_limit ?? (isOpenAi(peer.host) ? 'max_completion_tokens' : 'max_tokens')
   if (asked.maxTokens !== null) body[limit] = acceptedLimit(asked.maxTokens, facts, losses)
   if (tools.length > 0) {
-    body.tools = tools.map((tool) => toolFor(tool, losses))
+    body.tools = tools.map((tool) => toolFor(looseTool(tool, losses), losses))
     if (choice)
       body.tool_choice =
         choice.type === 'tool' ? { type: 'function', function: { name: choice.name } } : choice.type
@@ -42,7 +43,7 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
   if (effort !== null) body.reasoning_effort = effort
   const thinks = effort === null ? facts.thinks_unasked === 'yes' : effort !== 'none'
   writeSampling(body, acceptedSampling(asked.sampling, facts, thinks, losses))
-  const format = formatFor(asked.format)
+  const format = formatFor(looseFormat(asked.format, losses))
   if (format) body.response_format = format
   if (user !== null) body.user = user
   writeExtras(extras, 'openai', EXTRAS, body, losses)

@@ -4,6 +4,7 @@ import type { Losses } from '../../core/losses.ts'
 import { type Block, type Peer, type ResultBlock, type Source, textOfBlocks } from '../blocks.ts'
 import { argumentsOf } from '../call-arguments.ts'
 import type { Json } from '../json.ts'
+import { isAcceptedImage, typedSource } from '../media.ts'
 import { hasScheme } from '../object-name.ts'
 import { NO_SIGNATURE, Signer } from './signatures.ts'
 
@@ -58,7 +59,12 @@ function partsOfBlock(block: Exclude<Block, { type: 'reasoning' }>, writing: Par
 }
 
 function fileFor(block: Extract<Block, { type: 'image' | 'document' }>, losses: Losses): Json[] {
-  const { type, source } = block
+  const { type } = block
+  const source = typedSource(block.source)
+  if (type === 'image' && !isAcceptedImage('gemini', source)) {
+    losses.add('image')
+    return []
+  }
   if (type === 'image') losses.of(block.detail, 'image.detail')
   if (source.kind === 'text') {
     losses.add(type)

@@ -2,6 +2,7 @@
 // calling", "Thought signatures", "Thinking". Follows Google's rules for a conversation: alternating roles, a
 // name on every result, and signatures on their own parts.
 import type { Losses } from '../../core/losses.ts'
+import { schemaSubset } from '../../models/requests.ts'
 import { acceptedEffort, acceptedLimit, acceptedSampling, isOff } from '../accepted.ts'
 import {
   type Block,
@@ -13,6 +14,8 @@ import {
   writeExtras,
 } from '../blocks.ts'
 import type { Json } from '../json.ts'
+import { schemaWithin } from '../json-schema.ts'
+import { beginningWithUser, withPairedCalls } from '../turns.ts'
 import { partsFor, withSignedCall } from './blocks-write-parts.ts'
 import { BUDGET_TOKENS, LEVELS } from './tuned.ts'
 
@@ -24,7 +27,8 @@ export function writeRequest(
   peer: Peer,
   losses: Losses,
 ): Record<string, unknown> {
-  const { turns, tools, choice, parallel, user, extras } = conversation
+  const { tools, choice, parallel, user, extras } = conversation
+  const turns = withPairedCalls(conversation.turns, losses)
   const begin = turns.findIndex(({ role }) => role === 'user' || role === 'assistant')
   const [before, after] = begin < 0 ? [turns, []] : [turns.slice(0, begin), turns.slice(begin)]
   if (turns.some(({ role }) => role === 'developer')) losses.add('role.developer')
@@ -34,7 +38,7 @@ export function writeRequest(
     ),
   )
   const body: Record<string, unknown> = {
-    contents: merged(after, losses).map(({ role, blocks }) => ({
+    contents: beginningWithUser(merged(after, losses), losses).map(({ role, blocks }) => ({
       role: role === 'assistant' ? 'model' : 'user',
       parts: withSignedCall(partsFor(blocks, { peer, names, losses }), peer),
     })),
@@ -44,7 +48,11 @@ export function writeRequest(
     before.flatMap(({ blocks }) => blocks),
     { peer, names, losses },
   )
-  if (system.length > 0) body.systemInstruction = { parts: system }
+  // Google requires a turn, so that an instruction alone becomes the user's turn.
+  if (system.length > 0 && (body.contents as unknown[]).length === 0) {
+    losses.add('system.place')
+    body.contents = [{ role: 'user', parts: system }]
+  } else if (system.length > 0) body.systemInstruction = { parts: system }
   if (tools.length > 0) {
     body.tools = [{ functionDeclarations: tools.map((tool) => declarationFor(tool, losses)) }]
     const calling = callingFor(choice)
@@ -114,7 +122,7 @@ function configFor(
   if (format) config.responseMimeType = 'application/json'
   if (format?.type === 'schema') {
     losses.of(format.name ?? format.strict, 'format.name')
-    config.responseJsonSchema = format.schema
+    config.responseJsonSchema = schemaWithin(format.schema, schemaSubset('gemini'), losses)
   }
   return config
 }

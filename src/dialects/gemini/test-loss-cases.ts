@@ -64,7 +64,7 @@ const TO_CHAT = of('gemini', 'chat', [
   { request: turns({ ofTomorrow: 1 }), loses: ['unknown.block'] },
   {
     request: turns({ functionCall: { name: 't', args: {} }, thoughtSignature: 'c2ln' }),
-    loses: ['thinking.signature'],
+    loses: ['thinking.signature', 'turns'],
   },
   { answer: { model: 'm', choices: [{ message: { content: 'x' }, finish_reason: 'stop' }] }, loses: [] },
 ])

@@ -3,6 +3,7 @@
 import type { Losses } from '../../core/losses.ts'
 import type { Block, Peer, ResultBlock, Source } from '../blocks.ts'
 import { argumentsOf } from '../call-arguments.ts'
+import { isAcceptedImage, typedSource } from '../media.ts'
 import { idForProvider } from '../tool-ids.ts'
 import { REDACTED } from './blocks-content.ts'
 
@@ -11,7 +12,8 @@ export const hint = ({ cache }: { readonly cache?: unknown }) =>
 
 export function textFor(block: Block, losses: Losses): object[] {
   if (block.type === 'text')
-    return block.text === '' ? [] : [{ type: 'text', text: block.text, ...hint(block) }]
+    // Anthropic refuses a text of only white space.
+    return block.text.trim() === '' ? [] : [{ type: 'text', text: block.text, ...hint(block) }]
   losses.add(block.type === 'unknown' ? block.loss : block.type === 'image' ? 'image' : 'unknown.block')
   return []
 }
@@ -23,13 +25,14 @@ export function blockFor(block: Block, peer: Peer, losses: Losses): object[] {
       return textFor(block, losses)
     case 'image': {
       losses.of(block.detail, 'image.detail')
-      const source = sourceFor(block.source)
-      if (source && block.source.kind !== 'text') return [{ type: 'image', source, ...hint(block) }]
+      const typed = typedSource(block.source)
+      const source = isAcceptedImage('messages', typed) ? sourceFor(typed) : null
+      if (source) return [{ type: 'image', source, ...hint(block) }]
       losses.add(block.source.kind === 'file' ? 'file' : 'image')
       return []
     }
     case 'document': {
-      const source = documentSource(block.source)
+      const source = documentSource(typedSource(block.source))
       if (source)
         return [{ type: 'document', source, ...(block.name ? { title: block.name } : {}), ...hint(block) }]
       const { source: from } = block
@@ -87,7 +90,7 @@ function resultFor(block: ResultBlock, peer: Peer, losses: Losses): object {
   const [only] = blocks
   const content =
     blocks.length === 1 && only!.type === 'text' && only!.cache === undefined
-      ? only!.text
+      ? only!.text.trim() && only!.text
       : blocks.flatMap((each) => blockFor(each, peer, losses))
   return {
     type: 'tool_result',

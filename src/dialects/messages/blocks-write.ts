@@ -3,6 +3,7 @@
 // calls, and thinking appears only if it can continue.
 
 import type { Losses } from '../../core/losses.ts'
+import { schemaSubset } from '../../models/requests.ts'
 import { acceptedChoice, acceptedEffort, acceptedLimit, acceptedSampling, isOff } from '../accepted.ts'
 import {
   type Block,
@@ -15,6 +16,9 @@ import {
   withoutSeedAndPenalties,
   writeExtras,
 } from '../blocks.ts'
+import type { Json } from '../json.ts'
+import { schemaWithin, withoutTopAlternatives } from '../json-schema.ts'
+import { beginningWithUser, withoutBlankTexts, withPairedCalls } from '../turns.ts'
 import { FAMILY } from './blocks-content.ts'
 import { blockFor, hint, textFor } from './blocks-write-content.ts'
 
@@ -31,25 +35,32 @@ const EXTRAS = new Set([
 ])
 
 export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): Record<string, unknown> {
-  const { turns, tools, parallel, maxTokens, stop, format, user, extras } = asked
+  const { tools, parallel, maxTokens, stop, format, user, extras } = asked
+  const turns = withPairedCalls(asked.turns, losses)
   const { facts } = peer
   const choice = acceptedChoice(asked.choice, facts, losses)
   const begin = turns.findIndex(({ role }) => role === 'user' || role === 'assistant')
   const [before, after] = begin < 0 ? [turns, []] : [turns.slice(0, begin), turns.slice(begin)]
   if (turns.some(({ role }) => role === 'developer')) losses.add('role.developer')
-  const messages = merged(
-    after.map((turn) => foldedTurn(turn, losses)),
-    losses,
-  ).map(({ role, blocks }) => ({
-    role,
-    content: blocks.flatMap((block) => blockFor(block, peer, losses)),
-  }))
+  const system = before.flatMap(({ blocks }) => blocks).flatMap((block) => textFor(block, losses))
+  const folded = withoutBlankTexts(after).map((turn) => foldedTurn(turn, losses))
+  const messages = merged(beginningWithUser(folded, losses), losses)
+    .map(({ role, blocks }) => ({
+      role,
+      content: blocks.flatMap((block) => blockFor(block, peer, losses)),
+    }))
+    .filter(({ content }) => content.length > 0)
+  // Anthropic requires a message, so that an instruction alone becomes the user's turn.
+  const isAlone = messages.length === 0 && system.length > 0
+  if (isAlone) {
+    losses.add('system.place')
+    messages.push({ role: 'user', content: system })
+  }
   const body: Record<string, unknown> = {
     max_tokens: acceptedLimit(maxTokens ?? DEFAULT_MAX_TOKENS, facts, losses),
-    messages: messages.filter(({ content }) => content.length > 0),
+    messages: withoutLastSpace(messages),
   }
-  const system = before.flatMap(({ blocks }) => blocks).flatMap((block) => textFor(block, losses))
-  if (system.length > 0) body.system = system
+  if (system.length > 0 && !isAlone) body.system = system
   if (tools.length > 0) body.tools = tools.map((tool) => toolFor(tool, losses))
   const toolChoice = choiceFor(choice, parallel, tools.length > 0)
   if (toolChoice) body.tool_choice = toolChoice
@@ -60,7 +71,10 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
   if (format?.type === 'schema')
     body.output_config = {
       ...(body.output_config as object),
-      format: { type: 'json_schema', schema: format.schema },
+      format: {
+        type: 'json_schema',
+        schema: schemaWithin(format.schema, schemaSubset('anthropic'), losses),
+      },
     }
   else losses.of(format, 'format')
   if (user !== null) body.metadata = { user_id: user }
@@ -99,10 +113,30 @@ function toolFor(tool: Tool, losses: Losses): object {
     name,
     ...(description === null ? {} : { description }),
     // Anthropic refuses a schema without a type.
-    input_schema: { type: 'object', ...schema },
+    input_schema: { type: 'object', ...(schema && argumentsSchema(schema, strict === true, losses)) },
     ...(strict === null ? {} : { strict }),
     ...hint(tool),
   }
+}
+
+/** Returns the schema of a tool's arguments. Anthropic reads the schema of a strict tool as that of an answer. */
+function argumentsSchema(schema: Json, isStrict: boolean, losses: Losses): Json {
+  const flat = withoutTopAlternatives(schema, losses)
+  return isStrict ? schemaWithin(flat, schemaSubset('anthropic'), losses) : flat
+}
+
+interface Message {
+  readonly role: Turn['role']
+  readonly content: readonly object[]
+}
+
+/** Removes white space at the end of a conversation that ends with the beginning of the answer; Anthropic refuses it. */
+function withoutLastSpace(messages: readonly Message[]): readonly Message[] {
+  const last = messages.at(-1)
+  const end = last?.content.at(-1) as { type?: string; text?: string } | undefined
+  if (last?.role !== 'assistant' || end?.type !== 'text' || end.text === undefined) return messages
+  const content = [...last.content.slice(0, -1), { ...end, text: end.text.trimEnd() }]
+  return [...messages.slice(0, -1), { ...last, content }]
 }
 
 function choiceFor(

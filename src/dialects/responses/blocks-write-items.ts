@@ -14,8 +14,9 @@ import {
   type Turn,
   textOfBlocks,
 } from '../blocks.ts'
-import { argumentsOf } from '../call-arguments.ts'
+import { argumentsOf, plainArguments } from '../call-arguments.ts'
 import { isObject, listOrEmpty } from '../json.ts'
+import { typedSource } from '../media.ts'
 import { idForProvider } from '../tool-ids.ts'
 import { unsealed } from './blocks-items.ts'
 
@@ -79,7 +80,8 @@ function partFor(block: Block, losses: Losses): object[] {
   }
 }
 
-function imageFor({ source, detail }: ImageBlock, losses: Losses): object[] {
+function imageFor({ source: given, detail }: ImageBlock, losses: Losses): object[] {
+  const source = typedSource(given)
   if (source.kind === 'file' || source.kind === 'text') {
     losses.add(source.kind === 'file' ? 'file' : 'image')
     return []
@@ -88,7 +90,8 @@ function imageFor({ source, detail }: ImageBlock, losses: Losses): object[] {
   return [{ type: 'input_image', image_url, detail: detail ?? 'auto' }]
 }
 
-function documentFor({ source, name }: DocumentBlock, losses: Losses): object[] {
+function documentFor({ source: given, name }: DocumentBlock, losses: Losses): object[] {
+  const source = typedSource(given)
   switch (source.kind) {
     case 'text':
       losses.add('document')
@@ -126,7 +129,7 @@ function callFor({ id, name, namespace, kind, args }: CallBlock, losses: Losses)
   const group = namespace === null ? {} : { namespace }
   if (kind === 'custom') return { type: 'custom_tool_call', call_id, name, ...group, input: args }
   if (kind === 'function')
-    return { type: 'function_call', call_id, name, ...group, arguments: args === '' ? '{}' : args }
+    return { type: 'function_call', call_id, name, ...group, arguments: plainArguments(args) }
   const json = argumentsOf(args)
   if (json === null) losses.add('tool.arguments')
   return {

@@ -16,6 +16,8 @@ import {
   writeExtras,
 } from '../blocks.ts'
 import { isObject } from '../json.ts'
+import { looseFormat, looseTool } from '../strict.ts'
+import { withPairedCalls } from '../turns.ts'
 import { itemsFor } from './blocks-write-items.ts'
 
 const EXTRAS = new Set(
@@ -28,15 +30,22 @@ const EXTRAS = new Set(
 const MIN_OUTPUT_TOKENS = 16
 
 export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): Record<string, unknown> {
-  const { turns, tools, choice, parallel, stop, user, extras } = asked
+  const { choice, parallel, stop, user, extras } = asked
+  const turns = withPairedCalls(asked.turns, losses)
+  const tools = asked.tools.map((tool) => looseTool(tool, losses))
   const { facts } = peer
   const maxTokens = acceptedLimit(asked.maxTokens, facts, losses)
   const [first, ...others] = turns
-  const isPrompt = first?.role === 'system' && first.blocks.every(({ type }) => type === 'text')
+  // OpenAI requires an input, so that an instruction alone becomes the user's turn.
+  const isAlone = others.length === 0 && first?.role === 'system'
+  if (isAlone) losses.add('system.place')
+  const isPrompt = !isAlone && first?.role === 'system' && first.blocks.every(({ type }) => type === 'text')
   const kinds = new Map<string, CallKind>()
   const body: Record<string, unknown> = {
     ...(isPrompt ? { instructions: textOfBlocks(first.blocks) } : {}),
-    input: (isPrompt ? others : turns).flatMap((turn) => itemsFor(turn, kinds, peer, losses)),
+    input: (isPrompt ? others : isAlone ? [{ ...first, role: 'user' as const }] : turns).flatMap((turn) =>
+      itemsFor(turn, kinds, peer, losses),
+    ),
     store: false,
   }
   for (const { blocks } of turns)
@@ -56,7 +65,7 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
   const { temperature, topP } = acceptedSampling(asked.sampling, facts, thinks, losses)
   if (temperature !== null) body.temperature = temperature
   if (topP !== null) body.top_p = topP
-  const format = formatFor(asked.format)
+  const format = formatFor(looseFormat(asked.format, losses))
   if (format) body.text = { format }
   if (user !== null) body.user = user
   writeExtras(extras, 'openai', EXTRAS, body, losses)

@@ -135,7 +135,7 @@ const conversation: fc.Arbitrary<Conversation> = fc
       name,
       namespace: null,
       description: n === 2 ? 'x' : null,
-      schema: n === 1 ? null : { type: 'object' },
+      schema: n === 1 ? null : { type: 'object', additionalProperties: false },
       strict: n === 2 ? true : null,
     })),
     choice: null,
