@@ -202,7 +202,8 @@ const ROWS: readonly Row[] = [
       loses: 'system.place',
     }),
   ),
-  // Sequences
+  // Sequences: openclaw/openclaw#4815, lbjlaq/Antigravity-Manager#654, agentforce314/clawcodex#394,
+  // vertesia/llumiverse#463, decolua/9router#3369
   {
     what: 'a conversation that begins with the assistant',
     from: 'chat',
@@ -252,6 +253,18 @@ const ROWS: readonly Row[] = [
       assert.match(JSON.stringify(json), /the result/)
     },
     loses: 'turns',
+  },
+  {
+    what: 'a result without an id',
+    from: 'chat',
+    to: 'messages',
+    request: {
+      messages: [user('hi'), calling(call('a')), { role: 'tool', content: 'the result' }],
+    },
+    sent: (json) => {
+      isPaired(json)
+      assert.equal(json.messages[2].content.length, 1)
+    },
   },
   {
     what: 'a result after another answer',
@@ -375,6 +388,21 @@ const ROWS: readonly Row[] = [
     request: tool({ type: 'object', properties: { n: { type: 'integer', maximum: 3 } } }),
     sent: ({ tools: [{ input_schema }] }) =>
       assert.deepEqual(input_schema, { type: 'object', properties: { n: { type: 'integer', maximum: 3 } } }),
+  },
+  // dearlordylord/huly-mcp#66, anomalyco/opencode#37916, windoze95/cantinarr#497
+  {
+    what: 'alternatives of required members at the top of the arguments of a tool',
+    from: 'chat',
+    to: 'messages',
+    request: tool({
+      type: 'object',
+      properties: { a: {}, b: {} },
+      required: ['a'],
+      anyOf: [{ required: ['b'] }, { required: ['a'] }],
+    }),
+    sent: ({ tools: [{ input_schema }] }) =>
+      assert.deepEqual(input_schema, { type: 'object', properties: { a: {}, b: {} }, required: ['a'] }),
+    loses: 'schema',
   },
   {
     what: 'alternatives at the top of the arguments of a tool',

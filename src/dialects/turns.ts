@@ -65,6 +65,11 @@ function completed({ turns }: Run, calls: readonly CallBlock[], late: Late, loss
     ...turn,
     blocks: turn.blocks.flatMap((block): Block[] => {
       if (!isResult(block) || open.delete(block.id)) return [block]
+      const [first] = open
+      if (block.id === '' && first !== undefined) {
+        open.delete(first)
+        return [{ ...block, id: first }]
+      }
       losses.add('turns')
       if (late.moved.has(block)) return []
       const others = block.blocks.filter(({ type }) => type !== 'text')
