@@ -1,5 +1,5 @@
-// Must-fail servers for the checks of SRV: the tests' model server with one mistake.
-import type { MustFail } from '../gateway.ts'
+// Must-fail servers: the tests' model server with one mistake, and a server that understands nothing.
+import { instead, type MustFail } from '../gateway.ts'
 import { modelServer } from '../model-server.ts'
 
 const without = (event: string) => (events: string[]) => events.filter((each) => !each.includes(event))
@@ -7,6 +7,13 @@ const without = (event: string) => (events: string[]) => events.filter((each) =>
 const broken = 'the parser gave up'
 
 export const mustFail = {
+  'says-yes': {
+    what: 'Every request is answered with 200 and an empty object.',
+    caughtBy: ['SUITE-01'],
+    start: instead((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+    }),
+  },
   'server-forgets-created': {
     what: 'Whole answers have no `created`, no `role` and no `object`.',
     profile: 'server',
