@@ -4,20 +4,6 @@ import { furtherOf } from '../requirements/applicability.ts'
 import type { Check } from '../runner/check.ts'
 import { declared } from './family.ts'
 import { cases } from './from-yaml.ts'
-import { wholeAnswersHaveTheirShape } from './SRV-01.ts'
-import { streamsEndOnce } from './SRV-02.ts'
-import { badRequestsAreRefused } from './SRV-03.ts'
-import { usageIsCounted } from './SRV-04.ts'
-import { theLimitIsReported } from './SRV-05.ts'
-import { stopStringsStayOut } from './SRV-06.ts'
-import { forcedToolsAreCalled } from './SRV-07.ts'
-import { structuredOutputFits } from './SRV-08.ts'
-import { theModelIsListed } from './SRV-09.ts'
-import { tooLongIsRefused } from './SRV-10.ts'
-import { vectorsHaveTheirShape } from './SRV-11.ts'
-import { hostileBodiesAreSurvived } from './SRV-12.ts'
-import { callsAtOnceAreWhole } from './SRV-13.ts'
-import { streamsAgreeWithThemselves } from './SRV-14.ts'
 import './messages/stream.ts'
 import './messages/content.ts'
 import './messages/errors.ts'
@@ -54,25 +40,10 @@ import './dial/history.ts'
 import './dial/record.ts'
 import './dial/answers.ts'
 import './dial/wishes.ts'
+import './server/answers.ts'
+import './server/requests.ts'
 
-const all: readonly Check[] = [
-  ...cases,
-  ...declared,
-  wholeAnswersHaveTheirShape,
-  streamsEndOnce,
-  badRequestsAreRefused,
-  usageIsCounted,
-  theLimitIsReported,
-  stopStringsStayOut,
-  forcedToolsAreCalled,
-  structuredOutputFits,
-  theModelIsListed,
-  tooLongIsRefused,
-  vectorsHaveTheirShape,
-  hostileBodiesAreSurvived,
-  callsAtOnceAreWhole,
-  streamsAgreeWithThemselves,
-]
+const all: readonly Check[] = [...cases, ...declared]
 
 export const checks: ReadonlyMap<string, Check> = new Map(
   (all as readonly Check[]).flatMap((check) => [

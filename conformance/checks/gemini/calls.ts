@@ -10,7 +10,7 @@ import { endText } from '../../evidence/wording.ts'
 import { absent, finding } from '../../runner/check.ts'
 import { declares } from '../../target/schema.ts'
 import { callEach, each, family, type Told } from '../family.ts'
-import { isNotOffered } from '../server.ts'
+import { isNotOffered } from '../server/parts.ts'
 import { refusedInShape } from './parts.ts'
 
 const check = family({ needs: ['gemini'], dialect: 'gemini' })

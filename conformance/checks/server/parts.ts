@@ -1,13 +1,12 @@
 // Parts that the SRV checks share, for a model server without a mock. Each call is small and limited, because
 // it may cost money. The content of answers is never judged.
-
-import { ref } from '../dialects/lookup.ts'
-import { dialectOf, readAnswer } from '../dialects/registry.ts'
-import type { Exchange } from '../evidence/evidence.ts'
-import { type AnyJson, jsonOf } from '../evidence/reading.ts'
-import { endText } from '../evidence/wording.ts'
-import { absent, type Finding, finding } from '../runner/check.ts'
-import type { CheckContext } from '../runner/context.ts'
+import { ref } from '../../dialects/lookup.ts'
+import { dialectOf, readAnswer } from '../../dialects/registry.ts'
+import type { Exchange } from '../../evidence/evidence.ts'
+import { type AnyJson, jsonOf } from '../../evidence/reading.ts'
+import { endText } from '../../evidence/wording.ts'
+import { absent, type Finding, finding } from '../../runner/check.ts'
+import type { CheckContext } from '../../runner/context.ts'
 
 /** Tokens that an ordinary answer may have; OpenAI's responses allow no fewer. */
 export const FEW_TOKENS = 16
@@ -57,7 +56,7 @@ export const cutByLimit = (exchange: Exchange, name: string, what: string): Find
     : null
 
 /** Token counts of an answer, with chat's names. */
-export interface Counts {
+interface Counts {
   readonly prompt_tokens?: unknown
   readonly completion_tokens?: unknown
   readonly total_tokens?: unknown
