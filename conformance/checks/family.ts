@@ -30,10 +30,11 @@ interface Comparisons {
 export type Told = Finding | Comparisons | readonly Told[]
 
 type Judge = (judging: Judging) => Told
+type Exercise = (session: CheckContext) => Promise<unknown>
 
 /** Check as its family declares it. */
 interface Declared extends Omit<Check, 'id' | 'exercise' | 'judge'> {
-  exercise?(session: CheckContext): Promise<unknown>
+  readonly exercise?: Exercise | readonly Exercise[]
   readonly judge: Judge | readonly Judge[]
 }
 
@@ -50,7 +51,7 @@ export const family =
       ...own,
       ...(exercise && {
         exercise: async (session) => {
-          await exercise(session)
+          for (const one of [exercise].flat()) await one(session)
         },
       }),
       judge: (judging) => [judge].flat().flatMap((one) => findings(one(judging))),
@@ -120,15 +121,27 @@ type Values<D> = {
   readonly [Name in keyof D]: readonly D[Name][] | ((session: CheckContext) => readonly D[Name][])
 }
 
+type Call = (session: CheckContext, step: Step, options: ChatOptions) => Promise<unknown>
+
+/** Makes a call, and waits until the gateway tries a failed target again, and at least `ms`. */
+export const thenCoolDown =
+  (ms = 0): Call =>
+  async (session, at, options) => {
+    await session.chat(at, options)
+    await session.wait(Math.max(ms, session.target.capabilities.cooldown_ms))
+  }
+
+export const logicalIds = ({ target }: CheckContext): string[] => target.models.logical.map(({ id }) => id)
+export const directIds = ({ target }: CheckContext): string[] => target.models.direct.map(({ id }) => id)
+
 /** Makes one call for each combination of values, in order; the last detail changes fastest. */
 export const callEach =
   <D extends Details>(
     step: DetailedStep<D>,
     values: Values<D>,
     options: (details: D, session: CheckContext) => ChatOptions,
-    make = (session: CheckContext, at: Step, options: ChatOptions): Promise<unknown> =>
-      session.chat(at, options),
-  ): NonNullable<Check['exercise']> =>
+    make: Call = (session, at, options) => session.chat(at, options),
+  ): Exercise =>
   async (session) => {
     const all = Object.entries<Values<Details>[string]>(values).reduce<Details[]>(
       (before, [name, given]) => {

@@ -1,12 +1,15 @@
 // Checks of embeddings and images.
+
 import { isDeepStrictEqual } from 'node:util'
 import { writeNonce } from '../../mocks/ledger.ts'
-import { recordIn, refs, requestIdOf, servedBy, where } from '../dialects/lookup.ts'
+import { modelsOf, recordIn, refs, requestIdOf, servedBy, where } from '../dialects/lookup.ts'
+import { scriptedFailure } from '../dialects/scripted.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { recordExchange, step } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { finding } from '../runner/check.ts'
-import { each, family } from './family.ts'
+import { wentTo } from './expect.ts'
+import { callEach, each, family, logicalIds, thenCoolDown } from './family.ts'
 
 const check = family()
 
@@ -185,4 +188,32 @@ check('IMG-02', {
       ],
     }
   }),
+})
+
+const fails = step<{ model: string }>('the provider fails')
+const firstFails = step<{ model: string }>('the first target of a route fails')
+
+check('EMB-02', {
+  needs: ['embeddings'],
+  dialect: 'embeddings',
+  exercise: [
+    callEach(
+      fails,
+      { model: modelsOf },
+      ({ model }) => ({ model, script: [scriptedFailure(500)] }),
+      thenCoolDown(),
+    ),
+    callEach(
+      firstFails,
+      { model: logicalIds },
+      ({ model }) => ({ model, script: [scriptedFailure(500)] }),
+      thenCoolDown(),
+    ),
+  ],
+  judge: [
+    each(fails, (looked) => wentTo('no-other-model', 'nowhere but to the model', looked)),
+    each(firstFails, (looked) =>
+      looked.waybill ? wentTo('no-other-model-of-the-route', 'to one model only', looked) : [],
+    ),
+  ],
 })

@@ -1,9 +1,8 @@
-// All checks by id. A check is an entry in cases.yaml, or a file of that name in checks/ and two lines here.
+// All checks by id. Each file of a family that is imported here declares its checks.
 
 import { furtherOf } from '../requirements/applicability.ts'
 import type { Check } from '../runner/check.ts'
 import { declared } from './family.ts'
-import { cases } from './from-yaml.ts'
 import './messages/stream.ts'
 import './messages/content.ts'
 import './messages/errors.ts'
@@ -27,6 +26,7 @@ import './catalog.ts'
 import './use/usage.ts'
 import './cost.ts'
 import './flow/stream.ts'
+import './flow/scenarios.ts'
 import './fail/requests.ts'
 import './fail/providers.ts'
 import './keep/keys.ts'
@@ -43,10 +43,8 @@ import './dial/wishes.ts'
 import './server/answers.ts'
 import './server/requests.ts'
 
-const all: readonly Check[] = [...cases, ...declared]
-
 export const checks: ReadonlyMap<string, Check> = new Map(
-  (all as readonly Check[]).flatMap((check) => [
+  declared.flatMap((check) => [
     [check.id, check] as const,
     ...furtherOf(check.id).map((dialect) => {
       const id = `${check.id}@${dialect}`

@@ -1,4 +1,5 @@
 // Checks of what answers tell about their call: headers, ids, and nothing within the content.
+
 import {
   aFallbackStatus,
   isSameId,
@@ -21,7 +22,8 @@ import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { doubt, finding } from '../runner/check.ts'
 import type { Target } from '../target/schema.ts'
-import { each, everything, family, type Told } from './family.ts'
+import { sameAs } from './expect.ts'
+import { callEach, directIds, each, everything, family, logicalIds, type Told } from './family.ts'
 
 const check = family()
 
@@ -243,4 +245,27 @@ check('TELL-06', {
       }
     }),
   ],
+})
+
+const named = step<{ model: string; stream: boolean }>('call')
+
+check('TELL-01', {
+  needs: ['headers'],
+  exercise: callEach(
+    named,
+    { model: (session) => [...logicalIds(session), ...directIds(session)], stream: [false, true] },
+    (details) => details,
+  ),
+  judge: each(named, ({ evidence, target, exchange }) => headersName(evidence, target, exchange)),
+})
+
+const content = step<{ scenario: string; stream: boolean }>('call')
+
+check('TELL-05', {
+  exercise: callEach(
+    content,
+    { scenario: ['plain', 'long', 'reasoning'], stream: [false, true] },
+    ({ scenario, stream }) => ({ stream, script: [{ scenario }], timeout: 30_000 }),
+  ),
+  judge: each(content, (looked) => sameAs('content-is-untouched', 'content', looked)),
 })

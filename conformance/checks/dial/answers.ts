@@ -3,15 +3,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ScriptedAnswer } from '../../../mocks/server/script.ts'
 import type { DialectName } from '../../dialects/dialect.ts'
-import { modelsOf, refs, servedBy } from '../../dialects/lookup.ts'
+import { everyModel, modelsOf, refs, servedBy } from '../../dialects/lookup.ts'
 import { dialectOf, isCrossed, readAnswer, readSent } from '../../dialects/registry.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { type AnyJson, jsonOf, readEvents } from '../../evidence/reading.ts'
 import { step, stepText } from '../../evidence/step.ts'
 import { listed } from '../../evidence/wording.ts'
 import { doubt, type Finding, finding } from '../../runner/check.ts'
-import { sameAs } from '../expectations.ts'
-import { callEach, each, family, type Told } from '../family.ts'
+import { endsInError, sameAs } from '../expect.ts'
+import { callEach, each, family, type Told, thenCoolDown } from '../family.ts'
 import { sameAnswer } from '../flow/parts.ts'
 import { message } from '../messages/parts.ts'
 import { response } from '../responses/parts.ts'
@@ -72,8 +72,8 @@ check('DIAL-11', {
         ]
       return [
         sameAnswer(evidence, exchange, ['content', 'tools', 'finish']),
-        exchange.details.stream ? [sameAs('same-end', 'end', exchange, judging)] : [],
-        sameAs('same-usage', 'usage', exchange, judging),
+        exchange.details.stream ? [sameAs('same-end', 'end', { exchange, evidence })] : [],
+        sameAs('same-usage', 'usage', { exchange, evidence }),
         ...sameThoughts(evidence, exchange, waybill),
       ]
     }),
@@ -295,4 +295,20 @@ check('DIAL-14', {
       }
     })
   }),
+})
+
+const cut = step<{ model: string; scenario: string }>('the provider cuts the stream')
+
+check('DIAL-05', {
+  needs: ['messages'],
+  dialect: 'messages',
+  hostile: true,
+  timeout: 120_000,
+  exercise: callEach(
+    cut,
+    { model: everyModel, scenario: ['cut-after-3', 'cut-in-utf8'] },
+    ({ model, scenario }) => ({ model, stream: true, script: [{ scenario }], timeout: 30_000 }),
+    thenCoolDown(),
+  ),
+  judge: each(cut, (looked) => endsInError('never-ends-cleanly', looked)),
 })

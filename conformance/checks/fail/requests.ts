@@ -1,11 +1,14 @@
 // Checks of errors, of malformed, large and hostile requests, and of refusals.
+
 import { everyModel, ref, refs, servedBy } from '../../dialects/lookup.ts'
 import { dialectOf } from '../../dialects/registry.ts'
+import { scriptedFailure } from '../../dialects/scripted.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
 import { step } from '../../evidence/step.ts'
 import { endText } from '../../evidence/wording.ts'
 import type { CheckContext } from '../../runner/context.ts'
-import { each, family, type Told } from '../family.ts'
+import { answersWith, retryAfter } from '../expect.ts'
+import { callEach, each, family, type Told, thenCoolDown } from '../family.ts'
 import { isStillThere, malformed, post } from './parts.ts'
 
 const check = family()
@@ -193,5 +196,61 @@ check('FAIL-06', {
       ],
     },
     sequence.afterwards.in(evidence).map((exchange): Told => isStillThere(evidence, exchange)),
+  ],
+})
+
+const meanings = {
+  refuses: step<{ model: string; status: number; stream: boolean }>('the provider refuses'),
+  fails: step<{ stream: boolean }>('the provider fails'),
+  overloaded: step<{ stream: boolean }>('the provider is overloaded'),
+  busy: step<{ stream: boolean }>('the provider is busy'),
+}
+
+const REFUSAL = 'The context is 12 tokens too long, synthetic.'
+/** A gateway may wait as long as the provider requested in the scenario, and then try again. */
+const BUSY_MS = 1_500
+
+check('FAIL-04', {
+  timeout: 180_000,
+  exercise: [
+    callEach(
+      meanings.refuses,
+      { model: everyModel, status: [400, 422], stream: [false, true] },
+      ({ status, ...call }) => ({ ...call, script: [{ status, refusal: REFUSAL }] }),
+      thenCoolDown(),
+    ),
+    callEach(
+      meanings.fails,
+      { stream: [false, true] },
+      ({ stream }) => ({ stream, script: [scriptedFailure(500)], timeout: 60_000 }),
+      thenCoolDown(),
+    ),
+    callEach(
+      meanings.overloaded,
+      { stream: [false, true] },
+      ({ stream }) => ({ stream, script: [scriptedFailure(529)], timeout: 60_000 }),
+      thenCoolDown(),
+    ),
+    callEach(
+      meanings.busy,
+      { stream: [false, true] },
+      ({ stream }) => ({ stream, script: [{ scenario: '429-retry-after' }], timeout: 60_000 }),
+      thenCoolDown(BUSY_MS),
+    ),
+  ],
+  judge: [
+    each(meanings.refuses, (looked) =>
+      answersWith('keeps-status-and-message', { status: '4xx', holds: '12 tokens too long' }, looked),
+    ),
+    each([meanings.fails, meanings.overloaded], (looked) =>
+      answersWith('keeps-5xx', { status: '5xx' }, looked),
+    ),
+    each(meanings.overloaded, (looked) =>
+      looked.waybill ? answersWith('keeps-overloaded', { status: 529 }, looked) : [],
+    ),
+    each(meanings.busy, (looked) => [
+      answersWith('keeps-429', { status: 429 }, looked),
+      { ...retryAfter('keeps-retry-after', 1, looked), advice: true },
+    ]),
   ],
 })

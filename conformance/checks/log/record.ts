@@ -17,7 +17,7 @@ import type { Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf, type AnyJson as Row } from '../../evidence/reading.ts'
 import { type PlainStep, recordExchange, step } from '../../evidence/step.ts'
 import { listed } from '../../evidence/wording.ts'
-import { type Finding, finding, type Judging } from '../../runner/check.ts'
+import { doubt, type Finding, finding, type Judging } from '../../runner/check.ts'
 import type { ChatOptions } from '../../runner/context.ts'
 import { each, family } from '../family.ts'
 import { breakStream, hasError, LOG, leaveStream, readAll, rowsIn } from './parts.ts'
@@ -324,12 +324,11 @@ check('LOG-07', {
     const { attempts, unsure_outcomes } = target.observability.log!
     const id = requestIdOf(target, exchange)
     if (id === null && exchange.status === null)
-      return {
-        'has-attempts': {
-          doubt:
-            'The connection of a call ended before anything of its answer came, so its record cannot be looked up.',
-        },
-      }
+      return doubt(
+        'has-attempts',
+        'The connection of a call ended before anything of its answer came, so its record cannot be looked up.',
+        refs(exchange),
+      )
     const record = recordIn(target, reading, id ?? '')
     const list = at(record, attempts!.list)
     const entries = requestsOf(evidence, exchange)

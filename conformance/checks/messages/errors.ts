@@ -1,11 +1,13 @@
 // Checks of the Messages dialect: errors, and the paths that its clients call.
+
 import { everyModel, ref, saysWhen } from '../../dialects/lookup.ts'
 import { dialectOf } from '../../dialects/registry.ts'
 import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
 import { step } from '../../evidence/step.ts'
 import { endText } from '../../evidence/wording.ts'
+import { answersWith } from '../expect.ts'
 import { malformed, post } from '../fail/parts.ts'
-import { callEach, each, everything, family } from '../family.ts'
+import { callEach, each, everything, family, thenCoolDown } from '../family.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })
 
@@ -183,4 +185,29 @@ check('MSG-22', {
       ],
     }
   }),
+})
+
+const refused = step<{ model: string; status: number; stream: boolean }>('the provider refuses')
+
+/** Words by which clients know that they must compact. */
+const TOO_LONG = 'prompt is too long: 200012 tokens > 200000 maximum, synthetic'
+
+check('MSG-12', {
+  timeout: 120_000,
+  exercise: callEach(
+    refused,
+    { model: everyModel, status: [400, 413], stream: [false, true] },
+    ({ status, ...call }) => ({ ...call, script: [{ status, refusal: TOO_LONG }] }),
+    thenCoolDown(),
+  ),
+  judge: each(refused, (looked) => answersWith('word-for-word', { status: '4xx', holds: TOO_LONG }, looked)),
+})
+
+const unknownId = step<{ model: string }>('an id that nobody knows')
+
+check('MSG-23', {
+  exercise: callEach(unknownId, { model: ['claude-of-nobody', 'nobody/claude'] }, (details) => details),
+  judge: each(unknownId, (looked) =>
+    answersWith('unknown-is-404', { status: 404, holds: '"not_found_error"' }, looked),
+  ),
 })

@@ -1,11 +1,14 @@
 // Checks of the Responses dialect: sealed reasoning, state, compaction and tokens.
+
 import { isDeepStrictEqual } from 'node:util'
 import { modelsOf, ref, requestsOf, where } from '../../dialects/lookup.ts'
 import { isCrossed, providerDialectOf, readSent } from '../../dialects/registry.ts'
+import { delta, END } from '../../dialects/scripted.ts'
 import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
 import { recordExchange, step } from '../../evidence/step.ts'
 import { endText } from '../../evidence/wording.ts'
-import { callEach, each, everything, family } from '../family.ts'
+import { answersWith, requestHolds, retryAfter } from '../expect.ts'
+import { callEach, each, everything, family, logicalIds, thenCoolDown } from '../family.ts'
 import { recordAfter, tokensOnRecord } from '../use/parts.ts'
 import { response, SEALED } from './parts.ts'
 
@@ -157,4 +160,149 @@ check('RSP-13', {
       reasoning: count('/completion_tokens_details/reasoning_tokens'),
     })
   }),
+})
+
+/** Kinds of tools, and the items of a conversation with them. */
+const functionTool = (name: string, description: string) => ({
+  ...{ type: 'function', name, description, parameters: { type: 'object', properties: {} }, strict: false },
+})
+const TOOLS = [
+  functionTool('look', 'Looks.'),
+  {
+    ...{ type: 'custom', name: 'patch', description: 'Patches.' },
+    format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' },
+  },
+  {
+    ...{ type: 'namespace', name: 'mcp__files', description: 'Files.' },
+    tools: [functionTool('read', 'Reads.')],
+  },
+  {
+    ...{ type: 'tool_search', execution: 'client', description: 'Finds tools.' },
+    parameters: { type: 'object', properties: {} },
+  },
+  { type: 'web_search' },
+]
+const ITEMS = [
+  { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Look.' }] },
+  { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{}' },
+  { type: 'function_call_output', call_id: 'call_1', output: 'seen' },
+  { type: 'custom_tool_call', call_id: 'call_2', name: 'patch', input: 'x' },
+  { type: 'custom_tool_call_output', call_id: 'call_2', output: 'patched' },
+  { type: 'function_call', call_id: 'call_3', namespace: 'mcp__files', name: 'read', arguments: '{}' },
+  { type: 'function_call_output', call_id: 'call_3', output: 'read' },
+  { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'where' } },
+]
+const ADDED = [
+  {
+    ...{ type: 'additional_tools', role: 'developer' },
+    tools: [functionTool('listen', 'Listens.')],
+  },
+  { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Listen.' }] },
+]
+
+const withTools = step<{ stream: boolean }>('call')
+const addingTools = step<{ stream: boolean }>('tools are added')
+
+check('RSP-07', {
+  relays: true,
+  // The prompt is in the instructions, so that the items can be compared as a whole.
+  exercise: [
+    callEach(withTools, { stream: [false, true] }, ({ stream }) => ({
+      stream,
+      body: { instructions: 'Go on. {nonce}', tools: TOOLS, input: ITEMS },
+    })),
+    callEach(addingTools, { stream: [false, true] }, ({ stream }) => ({
+      stream,
+      body: { instructions: 'Go on. {nonce}', input: ADDED },
+    })),
+  ],
+  judge: [
+    each(withTools, (looked) =>
+      looked.crossed
+        ? []
+        : [
+            requestHolds('tools-arrive', '/tools', { has: TOOLS }, looked),
+            requestHolds('items-arrive', '/input', { has: ITEMS }, looked),
+          ],
+    ),
+    each(addingTools, (looked) =>
+      looked.crossed ? [] : requestHolds('added-tools-arrive', '/input', { has: ADDED }, looked),
+    ),
+  ],
+})
+
+const busy = {
+  sevenSeconds: step('busy for seven seconds'),
+  silent: step('busy, without a word of when'),
+  /** Step in evidence of earlier runs. */
+  earlier: step('busy, and says for how long'),
+}
+
+/** Seconds that no gateway uses by default. */
+const SECONDS = 7
+
+check('RSP-09', {
+  timeout: 180_000,
+  async exercise(session) {
+    const seven = [{ status: 429, headers: { 'retry-after': String(SECONDS) }, refusal: 'synthetic 429' }]
+    // A gateway may wait as long as the provider requested, and then try again.
+    await thenCoolDown(SECONDS * 1_000 + 500)(session, busy.sevenSeconds, { script: seven, timeout: 60_000 })
+    const silent = [{ scenario: '429-no-retry-after' }]
+    await thenCoolDown()(session, busy.silent, { script: silent, timeout: 60_000 })
+  },
+  judge: [
+    each(busy.sevenSeconds, (looked) => retryAfter('retry-after-is-passed-on', SECONDS, looked)),
+    each(busy.earlier, (looked) => retryAfter('retry-after-is-passed-on', 1, looked)),
+    each(busy.silent, (looked) =>
+      looked.waybill
+        ? answersWith('every-429-says-when', { status: 429, header: 'retry-after' }, looked)
+        : [],
+    ),
+  ],
+})
+
+const NAMED = { 'openai-model': 'gpt-of-another-name' }
+
+const naming = {
+  whole: step<{ model: string }>('the provider names its model'),
+  streamed: step<{ model: string }>('the provider names its model, streamed'),
+  ownId: step<{ model: string }>('a model is called by its own id'),
+}
+
+check('RSP-10', {
+  needs: ['responses', 'logical'],
+  async exercise(session) {
+    const answer = { ...response(), model: NAMED['openai-model'] }
+    const script = [{ status: 200, headers: NAMED, body: answer }]
+    const streamed = [{ headers: NAMED, events: [delta('one'), END] }]
+    for (const model of logicalIds(session)) {
+      await session.chat(naming.whole.with({ model }), { model, script })
+      await session.chat(naming.streamed.with({ model }), { model, stream: true, script: streamed })
+    }
+    for (const model of modelsOf(session)) await session.chat(naming.ownId.with({ model }), { model, script })
+  },
+  judge: [
+    each([naming.whole, naming.streamed], (looked) =>
+      answersWith('logical-id-stays', { without: 'openai-model' }, looked),
+    ),
+    each(naming.ownId, (looked) =>
+      looked.waybill ? answersWith('never-told', { without: 'openai-model' }, looked) : [],
+    ),
+  ],
+})
+
+const nulls = step<{ model: string; stream: boolean }>('call')
+
+check('RSP-15', {
+  exercise: callEach(nulls, { model: modelsOf, stream: [false, true] }, (details) => ({
+    ...details,
+    body: {
+      input: [
+        { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Think.' }] },
+        { type: 'reasoning', id: 'rs_1', summary: [], content: null, encrypted_content: null },
+        { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Go on. {nonce}' }] },
+      ],
+    },
+  })),
+  judge: each(nulls, (looked) => answersWith('nulls-are-accepted', { status: 200 }, looked)),
 })

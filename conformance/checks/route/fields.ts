@@ -1,4 +1,5 @@
 // Checks of the fields that reach the provider.
+
 import { isDeepStrictEqual } from 'node:util'
 import { nonceIn, writeNonce } from '../../../mocks/ledger.ts'
 import { ref, refs, servedBy, where } from '../../dialects/lookup.ts'
@@ -7,7 +8,8 @@ import { step } from '../../evidence/step.ts'
 import { listed } from '../../evidence/wording.ts'
 import { absent } from '../../runner/check.ts'
 import type { CheckContext } from '../../runner/context.ts'
-import { each, family } from '../family.ts'
+import { requestHolds } from '../expect.ts'
+import { callEach, each, family } from '../family.ts'
 
 const check = family()
 
@@ -224,4 +226,19 @@ check('ROUTE-05', {
       ],
     }
   }),
+})
+
+const unknownField = step<{ stream: boolean }>('call')
+
+/** Value of a field that no gateway can know. */
+const UNKNOWN = { deep: [1, null, 'two'], flag: false }
+
+check('ROUTE-06', {
+  exercise: callEach(unknownField, { stream: [false, true] }, ({ stream }) => ({
+    stream,
+    body: { x_waybill_probe: UNKNOWN },
+  })),
+  judge: each(unknownField, (looked) =>
+    requestHolds('unknown-fields-arrive', '/x_waybill_probe', { equals: UNKNOWN }, looked),
+  ),
 })

@@ -1,14 +1,15 @@
 // Checks of the target that a call reaches, also after a failure.
 
 import type { ScriptStep } from '../../../mocks/server/script.ts'
-import { aFallbackStatus, movedOn, refs, requestsOf, where } from '../../dialects/lookup.ts'
-import { firstTargetFails } from '../../dialects/scripted.ts'
+import { aFallbackStatus, movedOn, ref, refs, requestsOf, where } from '../../dialects/lookup.ts'
+import { firstTargetFails, scriptedFailure } from '../../dialects/scripted.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
 import { step } from '../../evidence/step.ts'
 import { endText, listed } from '../../evidence/wording.ts'
 import type { CheckContext } from '../../runner/context.ts'
-import { each, family } from '../family.ts'
+import { wentTo } from '../expect.ts'
+import { callEach, directIds, each, everything, family, logicalIds, thenCoolDown } from '../family.ts'
 import { breakStream } from '../log/parts.ts'
 import { targets } from './parts.ts'
 
@@ -38,6 +39,7 @@ check('ROUTE-03', {
         `the answer to a call of the unknown model "${details.model}"`,
         waybill ? '404 model_not_found' : 'a 4xx that says why',
         `${endText(exchange)}: ${body.slice(0, 120) || 'no body'}`,
+        [ref(exchange)],
       ],
       'goes-nowhere-else': [
         elsewhere.length === 0,
@@ -181,4 +183,49 @@ check('ROUTE-12', {
       ],
     }
   },
+})
+
+const routed = step<{ model: string; stream: boolean }>('call')
+
+check('ROUTE-01', {
+  needs: ['logical'],
+  exercise: callEach(routed, { model: logicalIds, stream: [false, true, false] }, (details) => details),
+  judge: each(routed, (looked) =>
+    wentTo('reaches-a-configured-target', 'to a target of the model', looked, 200),
+  ),
+})
+
+const fails = step<{ model: string }>('the provider fails')
+
+check('ROUTE-02', {
+  needs: ['direct'],
+  exercise: [
+    callEach(routed, { model: directIds, stream: [false, true] }, (details) => details),
+    callEach(
+      fails,
+      { model: directIds },
+      ({ model }) => ({ model, script: [scriptedFailure(500)] }),
+      thenCoolDown(),
+    ),
+  ],
+  judge: each(everything, (looked) => wentTo('reaches-its-model-only', 'nowhere but to the model', looked)),
+})
+
+const allFail = step<{ model: string }>('all targets fail')
+
+check('ROUTE-04', {
+  needs: ['logical'],
+  timeout: 90_000,
+  exercise: [
+    callEach(
+      allFail,
+      { model: logicalIds },
+      ({ model }) => ({ model, script: [scriptedFailure(500)] }),
+      thenCoolDown(),
+    ),
+    (session) => session.drain(),
+  ],
+  judge: each(allFail, (looked) =>
+    wentTo('no-other-target', 'nowhere but to targets of the model', looked, 'error'),
+  ),
 })

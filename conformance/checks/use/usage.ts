@@ -1,4 +1,5 @@
 // Checks of usage: what the client reads, what is on record, and what a cache saves.
+
 import { isDeepStrictEqual } from 'node:util'
 import { amountIn, recordIn, refs, requestIdOf, servedBy } from '../../dialects/lookup.ts'
 import { providerDialectOf, readAnswer, readSent } from '../../dialects/registry.ts'
@@ -7,7 +8,8 @@ import { at, readEvents } from '../../evidence/reading.ts'
 import { type PlainStep, recordExchange, type Step, step } from '../../evidence/step.ts'
 import { endText } from '../../evidence/wording.ts'
 import { finding } from '../../runner/check.ts'
-import { each, family, type Told } from '../family.ts'
+import { sameAs } from '../expect.ts'
+import { callEach, each, family, type Told } from '../family.ts'
 import { CACHED, countsIn, INCLUDE, pairs, recordAfter, sides } from './parts.ts'
 
 const check = family()
@@ -312,4 +314,19 @@ check('USE-08', {
       },
     ]
   },
+})
+
+const SAME = ['plain', 'usage-cached', 'reasoning']
+const streamed = step<{ scenario: string }>('streamed call')
+
+check('USE-01', {
+  exercise: [
+    callEach(call, { scenario: SAME }, ({ scenario }) => ({ script: [{ scenario }] })),
+    callEach(streamed, { scenario: SAME }, ({ scenario }) => ({
+      stream: true,
+      body: INCLUDE,
+      script: [{ scenario }],
+    })),
+  ],
+  judge: each([call, streamed], (looked) => sameAs('same-usage', 'usage', looked)),
 })

@@ -1,7 +1,6 @@
-// Expectations of a case: each kind is a field, and a function that returns the expected and the actual
-// value. Pure.
+// Comparisons that checks of several families share: an answer with a status, the provider's answer, the
+// provider's request, and where a call went. Pure.
 import { isDeepStrictEqual } from 'node:util'
-import { z } from 'zod'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import type { Reading } from '../dialects/dialect.ts'
 import { askedModel, refs, requestsOf, saysWhen, servedBy, where } from '../dialects/lookup.ts'
@@ -11,67 +10,32 @@ import { type AnyJson, at, jsonOf, jsonValue } from '../evidence/reading.ts'
 import { stepText } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { doubt, type Finding, finding, type Judging } from '../runner/check.ts'
-import { endSeen, isVisible, type Meaning, meaningOf, readable, sameAnswer } from './flow/parts.ts'
-import { headersName } from './tell.ts'
+import { endSeen, isVisible, type Meaning, meaningOf } from './flow/parts.ts'
 import { countsIn, usageIn } from './use/parts.ts'
 
-const WENT = [
-  'to a target of the model',
-  'nowhere but to the model',
-  'nowhere but to targets of the model',
-  'to one model only',
-] as const
-
-export const expectation = z.strictObject({
-  finding: z.string(),
-  /** Steps with exchanges to compare; default: all. */
-  of: z.array(z.string()).optional(),
-  /** Status that the client receives. `error`: 400 or more. */
-  status: z.union([z.int(), z.enum(['4xx', '5xx', 'error'])]).optional(),
-  /** Text that the client's body contains. */
-  holds: z.string().optional(),
-  /** Header that the client must receive, and header that it must not receive. */
-  header: z.string().optional(),
-  no_header: z.string().optional(),
-  /** Seconds of the provider's `Retry-After`. */
-  retry_after: z.number().optional(),
-  /** Applies to Waybill only. */
-  waybill: z.boolean().optional(),
-  /** True for a part of a MUST that is a SHOULD for gateways other than Waybill. */
-  advice: z.literal(true).optional(),
-  /** Part of the client's answer that must equal the provider's. */
-  same: z.enum(['answer', 'content', 'tools', 'end', 'usage']).optional(),
-  /** True if a client must be able to parse the answer. */
-  readable: z.literal(true).optional(),
-  /** Request that the provider receives. */
-  request: z
-    .union([
-      z.strictObject({ at: z.string(), equals: z.unknown() }),
-      /** Members of the request; extra members are allowed. */
-      z.strictObject({ at: z.string(), has: z.unknown() }),
-    ])
-    .optional(),
-  went: z.enum(WENT).optional(),
-  headers: z.literal('name the server').optional(),
-  /** Requires that the client can see that the answer is incomplete, and that no end mark contradicts this. */
-  ends: z.literal('in an error').optional(),
-})
-export type Expectation = z.output<typeof expectation>
-
-export function meets(expected: Expectation, exchange: Exchange, judging: Judging): Finding {
-  const { finding: id, same, request, went, headers, ends } = expected
-  if (expected.readable) return readable(judging.evidence, exchange)
-  if (same === 'answer') return sameAnswer(judging.evidence, exchange)
-  if (headers) return headersName(judging.evidence, judging.target, exchange)
-  if (same) return sameAs(id, same, exchange, judging)
-  if (request) return requestHolds(id, request, exchange, judging)
-  if (went) return wentTo(id, went, expected, exchange, judging)
-  if (ends) return endsInError(id, exchange, judging)
-  if (expected.retry_after !== undefined) return retryAfter(id, expected.retry_after, exchange, judging)
-  return answersWith(id, expected, exchange, judging)
+/** Exchange that is compared, with the evidence around it. */
+interface Looked extends Pick<Judging, 'evidence' | 'target'> {
+  readonly exchange: Exchange
 }
 
-const isStatus = (status: number | null, expected: Expectation['status']): boolean =>
+/** Status that the client receives. `error`: 400 or more. */
+type Status = number | '4xx' | '5xx' | 'error'
+
+/** What the client receives: its status, a text in its body, a header, and a header that is not there. */
+interface Expected {
+  readonly status?: Status
+  readonly holds?: string
+  readonly header?: string
+  readonly without?: string
+}
+
+type Went =
+  | 'to a target of the model'
+  | 'nowhere but to the model'
+  | 'nowhere but to targets of the model'
+  | 'to one model only'
+
+const isStatus = (status: number | null, expected: Status | undefined): boolean =>
   expected === undefined ||
   (expected === '4xx' || expected === '5xx'
     ? status !== null && Math.floor(status / 100) === Number(expected[0])
@@ -96,11 +60,11 @@ const textsIn = (value: unknown): string[] =>
       ? Object.values(value).flatMap(textsIn)
       : []
 
-function answersWith(
+/** Checks what the client receives. */
+export function answersWith(
   id: string,
-  { status, holds, header, no_header: without }: Expectation,
-  exchange: Exchange,
-  { evidence }: Judging,
+  { status, holds, header, without }: Expected,
+  { exchange, evidence }: Looked,
 ): Finding {
   const { body, headers } = exchange
   const ok =
@@ -129,7 +93,8 @@ function answersWith(
   )
 }
 
-function retryAfter(id: string, wanted: number, exchange: Exchange, { evidence, target }: Judging): Finding {
+/** Checks that a 429 has the provider's seconds. */
+export function retryAfter(id: string, wanted: number, { exchange, evidence, target }: Looked): Finding {
   return finding(
     id,
     exchange.status === 429 && saysWhen(wanted, exchange, target),
@@ -188,8 +153,7 @@ const asksForUsage = (entry: LedgerEntry): boolean =>
 export function sameAs(
   id: string,
   part: keyof typeof PARTS,
-  exchange: Exchange,
-  { evidence }: Pick<Judging, 'evidence'>,
+  { exchange, evidence }: Pick<Looked, 'exchange' | 'evidence'>,
 ): Finding {
   const entry = servedBy(evidence, exchange)
   // The FLOW checks judge an answer without an end.
@@ -234,31 +198,32 @@ function isWithin(got: unknown, wanted: unknown, name = ''): boolean {
   return Object.entries(wanted).every(([name, each]) => isWithin((got as AnyJson)[name], each, name))
 }
 
-function requestHolds(
+/** Checks a place in the provider's request. With `has`, extra members are allowed. */
+export function requestHolds(
   id: string,
-  request: NonNullable<Expectation['request']>,
-  exchange: Exchange,
-  { evidence }: Judging,
+  pointer: string,
+  expected: { readonly equals: unknown } | { readonly has: unknown },
+  { exchange, evidence }: Looked,
 ): Finding {
   const entry = servedBy(evidence, exchange)
-  const got = at(entry?.body, request.at)
-  const wanted = 'has' in request ? request.has : request.equals
-  const ok = 'has' in request ? isWithin(got, wanted) : isDeepStrictEqual(got, wanted)
+  const got = at(entry?.body, pointer)
+  const wanted = 'has' in expected ? expected.has : expected.equals
+  const ok = 'has' in expected ? isWithin(got, wanted) : isDeepStrictEqual(got, wanted)
   return finding(
     id,
     ok,
-    `${request.at} of the provider's request in "${stepText(exchange)}"`,
+    `${pointer} of the provider's request in "${stepText(exchange)}"`,
     { expected: JSON.stringify(wanted), actual: JSON.stringify(got) ?? 'nothing' },
     refs(exchange, entry),
   )
 }
 
-function wentTo(
+/** Checks where a call went, and its status if one is given. */
+export function wentTo(
   id: string,
-  went: (typeof WENT)[number],
-  { status }: Expectation,
-  exchange: Exchange,
-  { evidence, target }: Judging,
+  went: Went,
+  { exchange, evidence, target }: Looked,
+  status?: Status,
 ): Finding {
   const model = askedModel(exchange)
   const { logical, direct } = target.models
@@ -282,7 +247,8 @@ function wentTo(
   )
 }
 
-function endsInError(id: string, exchange: Exchange, { evidence }: Judging): Finding {
+/** Checks that the client can see that the answer is incomplete, and that no end mark contradicts this. */
+export function endsInError(id: string, { exchange, evidence }: Looked): Finding {
   const { done } = readAnswer(exchange)
   const { end } = dialectOf(exchange)
   const entry = servedBy(evidence, exchange)
