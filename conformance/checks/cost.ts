@@ -168,11 +168,16 @@ export function usdOf(
   return usd + searches * (price.web_search ?? 0)
 }
 
+/** Checks of usages that only the Messages dialect has. */
+const OF_MESSAGES = {
+  dialect: 'messages',
+  needs: ['messages', 'cost', 'record'],
+} as const
+
 for (const id of Object.keys(USAGES))
   check(id, {
-    ...(id === 'COST-06'
-      ? { dialect: 'messages', needs: ['messages', 'cost', 'record'] }
-      : { needs: ['cost', 'record'] }),
+    needs: ['cost', 'record'],
+    ...(['COST-04', 'COST-06'].includes(id) && OF_MESSAGES),
     timeout: 120_000,
     exercise: (session) => makeCalls(session, id),
     judge: (judging) => judgeCosts(judging, id),

@@ -46,6 +46,7 @@ export const family =
   (shared: Partial<Declared> = {}) =>
   (id: string, check: Declared): void => {
     const { exercise, judge, ...own } = { ...shared, ...check }
+    if (declared.some((each) => each.id === id)) throw new Error(`${id} is declared twice`)
     declared.push({
       id,
       ...own,

@@ -15,8 +15,6 @@ export class Sequence {
   readonly #waiting = new Map<Key, BlockEvent[]>()
   #waitingSize = 0
   #wholes = 0
-  /** Beginning of a call's arguments that may be `null`, which stands for none. */
-  #maybeNone = ''
 
   /**
    * Returns the events to pass on now. Throws if the waiting text is too long or an event belongs to no open
@@ -71,18 +69,10 @@ export class Sequence {
       this.#open = event
       out.push({ type: 'open', index, block: event.block })
     } else if (event.type === 'delta') {
-      const { block } = this.#open!
-      const text = this.#maybeNone + event.text
-      const isHeld = block.type === 'call' && block.kind !== 'custom' && 'null'.startsWith(text.trim())
-      this.#maybeNone = isHeld ? text : ''
-      if (text !== '' && !isHeld) out.push({ type: 'delta', index, block, text })
+      if (event.text !== '') out.push({ type: 'delta', index, block: this.#open!.block, text: event.text })
     } else if (event.type === 'seal') out.push({ type: 'seal', index, opaque: event.opaque })
     else {
-      const { block } = this.#open!
-      const rest = this.#maybeNone
-      this.#maybeNone = ''
-      if (rest.trim() !== '' && rest.trim() !== 'null') out.push({ type: 'delta', index, block, text: rest })
-      out.push({ type: 'close', index, block })
+      out.push({ type: 'close', index, block: this.#open!.block })
       this.#open = null
       this.#index++
     }

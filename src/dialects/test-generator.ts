@@ -5,10 +5,10 @@ import { PAIRS } from './test-crossing.ts'
 import { type Concluded, concluded, translated } from './test-deviations.ts'
 
 /** Random numbers, uniform in [0, 1). */
-export type Random = () => number
+type Random = () => number
 
 /** Returns the random numbers of a seed (mulberry32). */
-export function randomOf(seed: number): Random {
+function randomOf(seed: number): Random {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -18,7 +18,7 @@ export function randomOf(seed: number): Random {
   }
 }
 
-export interface Meaning {
+interface Meaning {
   readonly text: string
   readonly reasoning: string
   readonly calls: readonly { readonly name: string; readonly arguments: object }[]
@@ -67,7 +67,7 @@ const CALLS = [
 ]
 
 /** Makes a meaning. */
-export function meaningOf(random: Random): Meaning {
+function meaningOf(random: Random): Meaning {
   const { one, chance } = diceOf(random)
   const calls = chance(0.6) ? [] : CALLS.slice(0, one(1, 2, 3))
   const text = calls.length === 0 ? one(...TEXTS.slice(1)) : one(...TEXTS)
@@ -81,7 +81,7 @@ export function meaningOf(random: Random): Meaning {
 }
 
 /** Writes a meaning as the stream of a dialect. */
-export function streamOf(dialect: string, meaning: Meaning, random: Random): Buffer {
+function streamOf(dialect: string, meaning: Meaning, random: Random): Buffer {
   const dice = diceOf(random)
   const events = WRITERS[dialect as keyof typeof WRITERS](meaning, dice)
   const end = dice.one('\n', '\r\n', '\r')
