@@ -50,8 +50,8 @@ const ACCOUNTS: Readonly<Record<Kind, readonly Loss[]>> = {
     'unknown.block',
   ],
   media: ['tool_result.media', 'document', 'document.title', 'image', 'image.detail', 'file', 'audio'],
-  reasoning: ['thinking.text', 'order'],
-  sealed: ['thinking.signature'],
+  reasoning: ['thinking.late', 'thinking.text', 'order'],
+  sealed: ['thinking.late', 'thinking.signature'],
   tools: [
     'tool.server',
     'tool.builtin',

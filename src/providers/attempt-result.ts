@@ -110,7 +110,8 @@ export function judgeWhole(
     : {
         kind: 'whole',
         status,
-        headers: labelled(headers, 'application/json', /\bjson\b/i),
+        headers:
+          form || headers['content-type'] ? labelled(headers, 'application/json', /\bjson\b/i) : headers,
         body: parsed.sent ?? body,
         parsed,
       }
