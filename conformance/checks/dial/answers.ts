@@ -1,4 +1,4 @@
-// Checks of answers at every target: the same meaning, no contradiction, and unknown members.
+// Checks of answers at every target: the same meaning, no contradiction, unknown members, and a visible break.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { ScriptedAnswer } from '../../../mocks/server/script.ts'

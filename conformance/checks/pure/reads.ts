@@ -1,4 +1,4 @@
-// Checks that reads, start and idle time, refused calls and a whole run cause no inference.
+// Checks that reads cause no inference and no request, write nothing, and refuse other methods.
 
 import { isDeepStrictEqual } from 'node:util'
 import { ref } from '../../dialects/lookup.ts'

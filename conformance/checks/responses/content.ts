@@ -1,4 +1,4 @@
-// Checks of the Responses dialect: sealed reasoning, state, compaction and tokens.
+// Checks of the Responses dialect: tools, sealed reasoning, state, compaction, tokens, and headers of the answer.
 
 import { isDeepStrictEqual } from 'node:util'
 import { modelsOf, ref, requestsOf, where } from '../../dialects/lookup.ts'

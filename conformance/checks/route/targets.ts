@@ -1,4 +1,4 @@
-// Checks of the target that a call reaches, also after a failure.
+// Checks of the targets that a call reaches, also after a failure.
 
 import type { ScriptStep } from '../../../mocks/server/script.ts'
 import { aFallbackStatus, movedOn, ref, refs, requestsOf, where } from '../../dialects/lookup.ts'
