@@ -1,5 +1,6 @@
 // An event of a stream, parsed once for all readers.
 import { isExact, parseExact } from '../shared/exact-json.ts'
+import { member, textOf } from './json.ts'
 
 /** One event of a stream, by the rules of Server-Sent Events. */
 export class StreamEvent {
@@ -20,6 +21,15 @@ export class StreamEvent {
   json(): unknown {
     this.#json ??= JSON.parse(this.data)
     return this.#json
+  }
+
+  /** Returns the member `type` of the data; '' without one, or if the data is not JSON. */
+  type(): string {
+    try {
+      return textOf(member(this.json(), 'type'))
+    } catch {
+      return ''
+    }
   }
 
   /** Returns the data as JSON for writing it again. Numbers keep their original digits. */

@@ -69,6 +69,7 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'docs/selftest/must-fail.json': 'What the checks catch',
     'docs/selftest/must-pass.json': 'What they must accept',
     'docs/translation.md': 'Translation, measured',
+    'docs/deviations.md': 'Clients and deviations',
     'docs/releasing.md': 'Releasing',
     'CHANGELOG.md': 'Changes',
     'CONTRIBUTING.md': 'Contributing',

@@ -38,8 +38,9 @@ export class MessagesReader implements StreamReader {
   read(event: StreamEvent): ParsedEvent {
     const { name, data } = event
     if (isEndMark(data)) return END_MARK // some servers close every stream with it
-    // Unknown events are not parsed, because their content is unknown.
-    if (name !== '' && !KNOWN.has(name)) return name === 'ping' ? PING : EMPTY_EVENT
+    if (name === 'ping') return PING
+    // Under an unknown name, such as `message`, the type in the data counts. Other content is unknown.
+    if (name !== '' && !KNOWN.has(name) && !KNOWN.has(event.type())) return EMPTY_EVENT
     const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
     const exact = this.#parts ? (event.exactJson() as Json) : json

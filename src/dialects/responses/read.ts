@@ -29,6 +29,7 @@ import { failureIn } from './errors.ts'
  * itself.
  */
 const ENDS = ['completed', 'incomplete', 'failed', 'cancelled']
+const isKnown = (type: string) => type === 'error' || type.startsWith('response.')
 const PHASES = ['created', 'queued', 'in_progress', 'done', ...ENDS]
 
 export class ResponsesReader implements StreamReader {
@@ -47,8 +48,8 @@ export class ResponsesReader implements StreamReader {
   read(event: StreamEvent): ParsedEvent {
     const { name, data } = event
     if (isEndMark(data)) return END_MARK // xAI ends every stream with this mark
-    // Unknown events are not parsed, because their content is unknown.
-    if (name !== '' && name !== 'error' && !name.startsWith('response.')) return EMPTY_EVENT
+    // Under an unknown name, such as `message`, the type in the data counts. Other content is unknown.
+    if (name !== '' && !isKnown(name) && !isKnown(event.type())) return EMPTY_EVENT
     const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
     const type = typeof json.type === 'string' ? json.type : name

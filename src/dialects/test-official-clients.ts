@@ -1,0 +1,273 @@
+// What the official clients conclude from an answer, for tests. Each reading is as an application would write it, from the
+// client's documentation: nothing here knows of a gateway.
+import Anthropic from '@anthropic-ai/sdk'
+import { type GenerateContentResponse, GoogleGenAI } from '@google/genai'
+import OpenAI from 'openai'
+
+/** What an application knows after an answer without an exception. */
+export interface Read {
+  readonly text: string
+  readonly calls: readonly { readonly name: string; readonly arguments: unknown }[]
+  /** As `concludes.end` of a deviation; a word that the client's documentation does not know stays as it is. */
+  readonly end: string
+  readonly reasoning: string
+  /** Undefined where the client has no numbers. */
+  readonly usage: { readonly input: number | undefined; readonly output: number | undefined }
+}
+
+export interface OfficialClient {
+  readonly name: string
+  readonly dialect: 'chat' | 'messages' | 'responses' | 'gemini'
+  /** A helper that collects a stream. */
+  readonly onlyStreams?: true
+  /** Asks `origin` for an answer, and reads it. Throws what the client throws. */
+  read(origin: string, isStream: boolean): Promise<Read>
+}
+
+const TOOL = {
+  name: 'get_weather',
+  description: 'Returns the weather.',
+  parameters: { type: 'object' as const, properties: { city: { type: 'string' } } },
+}
+const OPTIONS = { apiKey: 'none', maxRetries: 0, timeout: 30_000, logLevel: 'off' as const }
+const openai = (origin: string) => new OpenAI({ ...OPTIONS, baseURL: `${origin}/v1` })
+const parsed = (name: string, args: string | null | undefined) => ({
+  name,
+  arguments: JSON.parse(args || '{}'),
+})
+
+const CHAT = {
+  model: 'auto',
+  messages: [{ role: 'user' as const, content: 'hi' }],
+  tools: [{ type: 'function' as const, function: TOOL }],
+}
+const WITH_USAGE = { stream_options: { include_usage: true } }
+const RESPONSES = {
+  model: 'auto',
+  input: 'hi',
+  tools: [{ type: 'function' as const, strict: false, ...TOOL }],
+}
+const MESSAGES = {
+  model: 'auto',
+  max_tokens: 1_000,
+  messages: [{ role: 'user' as const, content: 'hi' }],
+  tools: [{ name: TOOL.name, input_schema: TOOL.parameters }],
+}
+const GEMINI = {
+  model: 'auto',
+  contents: 'hi',
+  config: { tools: [{ functionDeclarations: [{ name: TOOL.name, parametersJsonSchema: TOOL.parameters }] }] },
+}
+
+const ENDS: Readonly<Record<string, string>> = {
+  tool_calls: 'calls',
+  function_call: 'calls',
+  content_filter: 'refusal',
+  end_turn: 'stop',
+  tool_use: 'calls',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  max_output_tokens: 'length',
+  MAX_TOKENS: 'length',
+  SAFETY: 'refusal',
+  RECITATION: 'refusal',
+  BLOCKLIST: 'refusal',
+  PROHIBITED_CONTENT: 'refusal',
+  SPII: 'refusal',
+  IMAGE_SAFETY: 'refusal',
+}
+const ended = (word: string) => ENDS[word] ?? word
+
+/** Reasoning is a member that the client's types do not know, and that it passes on. */
+const thoughts = (of: object | undefined) =>
+  (of as { reasoning_content?: string } | undefined)?.reasoning_content ?? ''
+const chatUsage = (usage: OpenAI.CompletionUsage | null | undefined) => ({
+  input: usage?.prompt_tokens,
+  output: usage?.completion_tokens,
+})
+
+function readCompletion({ choices, usage }: OpenAI.ChatCompletion): Read {
+  const { message, finish_reason } = choices[0]!
+  const calls = (message.tool_calls ?? []).flatMap((call) =>
+    call.type === 'function' ? [call.function] : [],
+  )
+  return {
+    text: message.content ?? message.refusal ?? '',
+    calls: calls.map(({ name, arguments: args }) => parsed(name, args)),
+    end: finish_reason ? ended(finish_reason) : calls.length ? 'calls' : 'stop',
+    reasoning: thoughts(message),
+    usage: chatUsage(usage),
+  }
+}
+
+async function readChunks(stream: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<Read> {
+  let [text, reasoning] = ['', '']
+  let end: string | null = null
+  let counted: OpenAI.CompletionUsage | null = null
+  const calls: { name: string; args: string }[] = []
+  for await (const { choices, usage } of stream) {
+    const choice = choices[0]
+    counted = usage ?? counted
+    reasoning += thoughts(choice?.delta)
+    text += choice?.delta?.content ?? choice?.delta?.refusal ?? ''
+    end = choice?.finish_reason ?? end
+    for (const { index, function: part } of choice?.delta?.tool_calls ?? []) {
+      const { name, args } = calls[index] ?? { name: '', args: '' }
+      calls[index] = { name: name || (part?.name ?? ''), args: args + (part?.arguments ?? '') }
+    }
+  }
+  return {
+    text,
+    calls: calls.map(({ name, args }) => parsed(name, args)),
+    end: end ? ended(end) : 'failed',
+    reasoning,
+    usage: chatUsage(counted),
+  }
+}
+
+type ResponseEnd = Partial<OpenAI.Responses.Response>
+const responseUsage = ({ usage }: ResponseEnd) => ({
+  input: usage?.input_tokens,
+  output: usage?.output_tokens,
+})
+const responseEnd = ({ status, incomplete_details }: ResponseEnd, hasCalls: boolean) => {
+  if (status === 'incomplete') return ended(incomplete_details?.reason ?? 'length')
+  return status !== 'completed' ? 'failed' : hasCalls ? 'calls' : 'stop'
+}
+
+function readResponse(response: OpenAI.Responses.Response): Read {
+  const calls = response.output.filter((item) => item.type === 'function_call')
+  const parts = response.output.flatMap((item) => (item.type === 'message' ? item.content : []))
+  return {
+    text: parts.map((part) => (part.type === 'output_text' ? part.text : part.refusal)).join(''),
+    calls: calls.map(({ name, arguments: args }) => parsed(name, args)),
+    end: responseEnd(response, calls.length > 0),
+    reasoning: response.output.flatMap(summaries).join(''),
+    usage: responseUsage(response),
+  }
+}
+
+const summaries = (item: OpenAI.Responses.ResponseOutputItem) =>
+  item.type === 'reasoning' ? [...item.summary, ...(item.content ?? [])].map(({ text }) => text) : []
+
+async function readEvents(stream: AsyncIterable<OpenAI.Responses.ResponseStreamEvent>): Promise<Read> {
+  let [text, reasoning] = ['', '']
+  let end: ResponseEnd = {}
+  const calls: Read['calls'][number][] = []
+  for await (const event of stream)
+    if (event.type === 'response.output_text.delta' || event.type === 'response.refusal.delta')
+      text += event.delta
+    else if (event.type === 'response.reasoning_summary_text.delta') reasoning += event.delta
+    else if (event.type === 'response.output_item.done' && event.item.type === 'function_call')
+      calls.push(parsed(event.item.name, event.item.arguments))
+    else if (event.type === 'response.completed' || event.type === 'response.incomplete') end = event.response
+    else if (event.type === 'response.failed') end = event.response
+    else if (event.type === 'error') throw new Error(event.message)
+  return { text, calls, end: responseEnd(end, calls.length > 0), reasoning, usage: responseUsage(end) }
+}
+
+const readMessage = ({ content, stop_reason, usage }: Anthropic.Message): Read => ({
+  text: content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
+  calls: content.flatMap((block) =>
+    block.type === 'tool_use' ? [{ name: block.name, arguments: block.input }] : [],
+  ),
+  end: stop_reason ? ended(stop_reason) : 'failed',
+  reasoning: content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
+  usage: {
+    input:
+      usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0),
+    output: usage.output_tokens,
+  },
+})
+
+function readGemini(chunks: readonly GenerateContentResponse[]): Read {
+  const parts = chunks.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? [])
+  const calls = parts.flatMap(({ functionCall: call }) =>
+    call ? [{ name: call.name!, arguments: call.args ?? {} }] : [],
+  )
+  const word = chunks.flatMap(({ candidates }) => candidates?.[0]?.finishReason ?? []).at(-1)
+  const isBlocked = chunks.some(({ promptFeedback }) => promptFeedback?.blockReason)
+  const usage = chunks.flatMap(({ usageMetadata }) => usageMetadata ?? []).at(-1)
+  const texts = (isThought: boolean) =>
+    parts.map(({ text, thought }) => (Boolean(thought) === isThought ? (text ?? '') : '')).join('')
+  return {
+    text: texts(false),
+    calls,
+    reasoning: texts(true),
+    usage: {
+      input: usage?.promptTokenCount,
+      output: usage && (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0),
+    },
+    end: isBlocked
+      ? 'refusal'
+      : !word
+        ? 'failed'
+        : word !== 'STOP'
+          ? ended(word)
+          : calls.length
+            ? 'calls'
+            : 'stop',
+  }
+}
+
+export const OFFICIAL_CLIENTS: readonly OfficialClient[] = [
+  {
+    name: 'openai chat.completions.create',
+    dialect: 'chat',
+    read: async (origin, isStream) => {
+      const { completions } = openai(origin).chat
+      if (!isStream) return readCompletion(await completions.create(CHAT))
+      return readChunks(await completions.create({ ...CHAT, ...WITH_USAGE, stream: true }))
+    },
+  },
+  {
+    name: 'openai chat.completions.stream',
+    dialect: 'chat',
+    onlyStreams: true,
+    read: async (origin) =>
+      readCompletion(
+        await openai(origin)
+          .chat.completions.stream({ ...CHAT, ...WITH_USAGE })
+          .finalChatCompletion(),
+      ),
+  },
+  {
+    name: 'openai responses.create',
+    dialect: 'responses',
+    read: async (origin, isStream) => {
+      const { responses } = openai(origin)
+      if (!isStream) return readResponse(await responses.create(RESPONSES))
+      return readEvents(await responses.create({ ...RESPONSES, stream: true }))
+    },
+  },
+  {
+    name: 'openai responses.stream',
+    dialect: 'responses',
+    onlyStreams: true,
+    read: async (origin) => readResponse(await openai(origin).responses.stream(RESPONSES).finalResponse()),
+  },
+  {
+    name: '@anthropic-ai/sdk messages',
+    dialect: 'messages',
+    read: async (origin, isStream) => {
+      const { messages } = new Anthropic({ ...OPTIONS, baseURL: origin })
+      return readMessage(
+        await (isStream ? messages.stream(MESSAGES).finalMessage() : messages.create(MESSAGES)),
+      )
+    },
+  },
+  {
+    name: '@google/genai',
+    dialect: 'gemini',
+    read: async (origin, isStream) => {
+      const { models } = new GoogleGenAI({
+        apiKey: 'none',
+        httpOptions: { baseUrl: origin, timeout: 30_000, retryOptions: { attempts: 1 } },
+      })
+      if (!isStream) return readGemini([await models.generateContent(GEMINI)])
+      const chunks: GenerateContentResponse[] = []
+      for await (const chunk of await models.generateContentStream(GEMINI)) chunks.push(chunk)
+      return readGemini(chunks)
+    },
+  },
+]
