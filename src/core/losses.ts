@@ -52,7 +52,8 @@ export const LOSSES = {
   compaction: 'A summary of the conversation that another family encrypted.',
   'tool.custom.grammar': 'The grammar of a tool’s input; it is written into the description.',
   'tool.options': 'Further settings of a tool, such as examples and allowed callers.',
-  'tool.id': 'The id of a call that was too long; another id replaces it throughout.',
+  'tool.id':
+    'The id of a call that was too long, or that another call has; another id replaces it throughout.',
   'tool.arguments': 'Arguments that are not a JSON object; they are wrapped in one as a text.',
   schema:
     'Features of a schema that the provider does not know, such as limits, the order of members, and examples; limits are written into the description.',

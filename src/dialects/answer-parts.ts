@@ -52,6 +52,8 @@ export class AnswerParts {
   readonly #whole = { text: '', reasoning: '' }
   /** Calls that have a name and are not passed on yet, in order. */
   readonly #named = new Set<Part>()
+  /** Ids of the calls that are passed on. */
+  readonly #ids = new Set<string>()
   #stop: Stop | null = null
   #sequence: string | null = null
   hasCalls = false
@@ -269,8 +271,16 @@ export class AnswerParts {
     const { key, kind, call } = part
     part.state = 'open'
     this.#named.delete(part)
-    const block = call ? { ...call, id: originalId(call.id) || newCallId() } : { type: kind as 'text' }
+    const block = call ? { ...call, id: this.#idFor(originalId(call.id)) } : { type: kind as 'text' }
     this.#events.push({ type: 'open', key, block })
+  }
+
+  /** Returns a new id for a call without one, and for one with the id of another call: clients answer calls by their ids. */
+  #idFor(id: string): string {
+    if (this.#ids.has(id)) this.losses.add('tool.id')
+    const own = id === '' || this.#ids.has(id) ? newCallId() : id
+    this.#ids.add(own)
+    return own
   }
 
   #send(part: Part, piece: string): void {

@@ -40,6 +40,56 @@ test('a stream of any deviation means the same under one name for all of its eve
   assert.deepEqual(found, [])
 })
 
+test('two calls with the same id are two calls in every dialect (DIAL-16)', () => {
+  const cities = ['Oslo', 'Rome']
+  const args = cities.map((city) => JSON.stringify({ city }))
+  const call = { type: 'function_call', id: 'a', call_id: 'a', name: 'get_weather' }
+  const items = args.map((text) => ({ ...call, arguments: text }))
+  const response = { status: 'completed', output: items }
+  const answers: Readonly<Record<string, object>> = {
+    chat: {
+      choices: [
+        {
+          message: {
+            tool_calls: args.map((text) => ({ id: 'a', function: { name: 'get_weather', arguments: text } })),
+          },
+          finish_reason: 'tool_calls',
+        },
+      ],
+    },
+    messages: {
+      content: cities.map((city) => ({ type: 'tool_use', id: 'a', name: 'get_weather', input: { city } })),
+      stop_reason: 'tool_use',
+    },
+    responses: response,
+    gemini: {
+      candidates: [
+        {
+          content: {
+            parts: cities.map((city) => ({ functionCall: { id: 'a', name: 'get_weather', args: { city } } })),
+          },
+          finishReason: 'STOP',
+        },
+      ],
+    },
+  }
+  const stream = [
+    ...items.flatMap((item, output_index) => [
+      { type: 'response.output_item.added', output_index, item: { ...item, arguments: '' } },
+      { type: 'response.output_item.done', output_index, item },
+    ]),
+    { type: 'response.completed', response },
+  ]
+  const cases: (readonly [string, string])[] = [
+    ...Object.entries(answers).map(([dialect, whole]) => [dialect, JSON.stringify(whole)] as const),
+    ['responses', stream.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')],
+  ]
+  for (const [dialect, text] of cases) {
+    const expected = cities.map((city) => ({ name: 'get_weather', arguments: { city } }))
+    assert.deepEqual(concluded(dialect, Buffer.from(text)).calls, expected, `${dialect}: ${text}`)
+  }
+})
+
 for (const [client, provider] of PAIRS)
   test(`a ${client} client concludes the same from each deviation of a ${provider} provider, in the form that it asked for (DIAL-15, DIAL-18, DIAL-19)`, () => {
     const cases = CASES.filter(({ each }) => each.dialect === provider)

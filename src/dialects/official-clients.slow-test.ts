@@ -40,14 +40,14 @@ async function judged(
   return { got, verdict: isEqual && (!isWritten || isComplete(got, concludes)) ? 'equal' : 'different' }
 }
 
-/** Whether reasoning, counts and the reason of the end are as they should be. Only messages has a word for a stop sequence. */
+/** Whether reasoning, counts, the reason of the end and the ids of calls are as they should be. Only messages has a word for a stop sequence. */
 function isComplete(got: Read, { end, reasoning, usage, doubt }: Deviation['concludes']): boolean {
   const isEnd =
     got.end === (end === 'filter' ? 'refusal' : end) || (end === 'stop_sequence' && got.end === 'stop')
   const { input, output } = usage === 'none' || doubt ? {} : { ...usage }
   const isUsage =
     (input ?? got.usage.input) === got.usage.input && (output ?? got.usage.output) === got.usage.output
-  return isEnd && isUsage && got.reasoning === reasoning
+  return isEnd && isUsage && got.reasoning === reasoning && new Set(got.ids).size === got.ids.length
 }
 
 const same = (sent: string) => sent

@@ -10,6 +10,8 @@ export interface Read {
   readonly calls: readonly { readonly name: string; readonly arguments: unknown }[]
   /** As `concludes.end` of a deviation; a word that the client's documentation does not know stays as it is. */
   readonly end: string
+  /** Ids by which the application answers the calls. */
+  readonly ids: readonly string[]
   readonly reasoning: string
   /** Undefined where the client has no numbers. */
   readonly usage: { readonly input: number | undefined; readonly output: number | undefined }
@@ -88,13 +90,13 @@ const chatUsage = (usage: OpenAI.CompletionUsage | null | undefined) => ({
 
 function readCompletion({ choices, usage }: OpenAI.ChatCompletion): Read {
   const { message, finish_reason } = choices[0]!
-  const calls = (message.tool_calls ?? []).flatMap((call) =>
-    call.type === 'function' ? [call.function] : [],
-  )
+  const made = (message.tool_calls ?? []).filter((call) => call.type === 'function')
+  const calls = made.map((call) => call.function)
   return {
     text: message.content ?? message.refusal ?? '',
     calls: calls.map(({ name, arguments: args }) => parsed(name, args)),
     end: finish_reason ? ended(finish_reason) : calls.length ? 'calls' : 'stop',
+    ids: made.map(({ id }) => id),
     reasoning: thoughts(message),
     usage: chatUsage(usage),
   }
@@ -104,22 +106,27 @@ async function readChunks(stream: AsyncIterable<OpenAI.ChatCompletionChunk>): Pr
   let [text, reasoning] = ['', '']
   let end: string | null = null
   let counted: OpenAI.CompletionUsage | null = null
-  const calls: { name: string; args: string }[] = []
+  const calls: { id: string; name: string; args: string }[] = []
   for await (const { choices, usage } of stream) {
     const choice = choices[0]
     counted = usage ?? counted
     reasoning += thoughts(choice?.delta)
     text += choice?.delta?.content ?? choice?.delta?.refusal ?? ''
     end = choice?.finish_reason ?? end
-    for (const { index, function: part } of choice?.delta?.tool_calls ?? []) {
-      const { name, args } = calls[index] ?? { name: '', args: '' }
-      calls[index] = { name: name || (part?.name ?? ''), args: args + (part?.arguments ?? '') }
+    for (const { index, id: given = '', function: part } of choice?.delta?.tool_calls ?? []) {
+      const { id, name, args } = calls[index] ?? { id: '', name: '', args: '' }
+      calls[index] = {
+        id: id || given,
+        name: name || (part?.name ?? ''),
+        args: args + (part?.arguments ?? ''),
+      }
     }
   }
   return {
     text,
     calls: calls.map(({ name, args }) => parsed(name, args)),
     end: end ? ended(end) : 'failed',
+    ids: calls.map(({ id }) => id),
     reasoning,
     usage: chatUsage(counted),
   }
@@ -142,6 +149,7 @@ function readResponse(response: OpenAI.Responses.Response): Read {
     text: parts.map((part) => (part.type === 'output_text' ? part.text : part.refusal)).join(''),
     calls: calls.map(({ name, arguments: args }) => parsed(name, args)),
     end: responseEnd(response, calls.length > 0),
+    ids: calls.map(({ call_id }) => call_id),
     reasoning: response.output.flatMap(summaries).join(''),
     usage: responseUsage(response),
   }
@@ -154,16 +162,19 @@ async function readEvents(stream: AsyncIterable<OpenAI.Responses.ResponseStreamE
   let [text, reasoning] = ['', '']
   let end: ResponseEnd = {}
   const calls: Read['calls'][number][] = []
+  const ids: string[] = []
   for await (const event of stream)
     if (event.type === 'response.output_text.delta' || event.type === 'response.refusal.delta')
       text += event.delta
     else if (event.type === 'response.reasoning_summary_text.delta') reasoning += event.delta
-    else if (event.type === 'response.output_item.done' && event.item.type === 'function_call')
+    else if (event.type === 'response.output_item.done' && event.item.type === 'function_call') {
       calls.push(parsed(event.item.name, event.item.arguments))
-    else if (event.type === 'response.completed' || event.type === 'response.incomplete') end = event.response
+      ids.push(event.item.call_id)
+    } else if (event.type === 'response.completed' || event.type === 'response.incomplete')
+      end = event.response
     else if (event.type === 'response.failed') end = event.response
     else if (event.type === 'error') throw new Error(event.message)
-  return { text, calls, end: responseEnd(end, calls.length > 0), reasoning, usage: responseUsage(end) }
+  return { text, calls, end: responseEnd(end, calls.length > 0), ids, reasoning, usage: responseUsage(end) }
 }
 
 const readMessage = ({ content, stop_reason, usage }: Anthropic.Message): Read => ({
@@ -172,6 +183,7 @@ const readMessage = ({ content, stop_reason, usage }: Anthropic.Message): Read =
     block.type === 'tool_use' ? [{ name: block.name, arguments: block.input }] : [],
   ),
   end: stop_reason ? ended(stop_reason) : 'failed',
+  ids: content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : [])),
   reasoning: content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
   usage: {
     input:
@@ -193,6 +205,7 @@ function readGemini(chunks: readonly GenerateContentResponse[]): Read {
   return {
     text: texts(false),
     calls,
+    ids: parts.flatMap(({ functionCall: call }) => call?.id ?? []),
     reasoning: texts(true),
     usage: {
       input: usage?.promptTokenCount,

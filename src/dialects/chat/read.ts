@@ -209,7 +209,10 @@ class CallKeys {
   /** Returns true if a fragment with a name begins a call of its own. Some servers give all calls the same index. */
   #isAnother(key: string, index: unknown, id: string, name: string): boolean {
     const call = this.#parts.callOf(key)!
-    if (call.name === '' || (id !== '' && id === call.id)) return false
+    if (call.name === '') return false
+    // Some servers give several calls the same id; their places tell them apart.
+    if (index === null ? this.#touched.has(key) : !this.#byIndex.has(index)) return true
+    if (id !== '' && id === call.id) return false
     if (this.#touched.has(key) || isWhole(call.args)) return true
     const isOtherName = name !== call.name
     return id !== '' && call.id !== '' ? isOtherName || index === null : isOtherName && call.args !== ''

@@ -98,7 +98,7 @@ export class ResponsesReader implements StreamReader {
     const isOver = end !== null
     const stop = stopOf(end, member(incomplete, 'reason'))
     if (isObject(usage)) this.#tokens = mergeTokens(this.#tokens, tokensOf(usage, response))
-    if (isOver) for (const [at, item] of listOrEmpty(exact.output).entries()) this.#items?.again(at, item)
+    if (isOver) this.#items?.again(listOrEmpty(exact.output))
     if (stop !== null) this.#parts?.stop(stop)
     if (isOver && isUnknownStop(member(incomplete, 'reason'))) this.#parts?.losses.add('stop_reason')
     return {
@@ -125,6 +125,8 @@ function stopOf(status: string | null, reason: unknown): Stop | null {
 /** An item of the output, with the keys of its parts. */
 interface Item {
   readonly type: string
+  /** Its `output_index`, if an event told it. */
+  readonly index: unknown
   readonly id: string
   readonly callId: string
   /** Key of the thought or call; of a message, the prefix of the keys of its texts. */
@@ -156,7 +158,7 @@ class ItemReader {
     const delta = textOf(json.delta)
     switch (type) {
       case 'response.output_item.added':
-        this.#begin(json, json.item)
+        this.#begin(json, json.item, true)
         return
       case 'response.output_text.delta':
       case 'response.refusal.delta':
@@ -199,13 +201,22 @@ class ItemReader {
     }
   }
 
-  /** Reads an item of the last response, of which events may have come before. */
-  again(index: number, raw: unknown): void {
-    if (!isObject(raw)) return
-    const found =
-      this.#byId.get(textOf(raw.id)) ?? this.#byCall.get(textOf(raw.call_id)) ?? this.#alike(index, raw)
-    if (found) this.#rest(found, raw)
-    else this.#finish({ output_index: `last ${index}`, item: raw }, raw)
+  /** Reads the items of the last response, of which events may have come before. Each is another item. */
+  again(output: readonly unknown[]): void {
+    const taken = new Set<Item>()
+    for (const [index, raw] of output.entries()) {
+      if (!isObject(raw)) continue
+      const alike = [
+        this.#byId.get(textOf(raw.id)),
+        this.#byCall.get(textOf(raw.call_id)),
+        this.#alike(index, raw),
+      ]
+      const found = alike.find((item) => item && !taken.has(item))
+      const item = found ?? this.#new({ output_index: `last ${index}` }, raw)
+      taken.add(item)
+      this.#rest(item, raw)
+      if (!found) item.isDone = true
+    }
   }
 
   /** Returns the item of the same type at an index, for servers that name items differently each time. */
@@ -230,6 +241,7 @@ class ItemReader {
     const id = textOf(raw.id) || textOf(item_id)
     const item: Item = {
       type: textOf(raw.type ?? 'message'),
+      index,
       id,
       callId: textOf(raw.call_id),
       key: `${this.#items.length}`,
@@ -246,13 +258,14 @@ class ItemReader {
     return item
   }
 
-  /** Begins an item, unless an event of it came before. */
-  #begin(json: Json, raw: unknown): Item | null {
+  /** Begins an item, unless an event of it came before. `isAdded`: an item at another index is another one. */
+  #begin(json: Json, raw: unknown, isAdded = false): Item | null {
     if (!isObject(raw)) return null
     const known = this.#known({ output_index: json.output_index, item_id: raw.id })
     const isOther =
       known === null ||
       known.type !== textOf(raw.type ?? 'message') ||
+      (isAdded && isElsewhere(known.index, json.output_index)) ||
       (known.callId !== '' && textOf(raw.call_id) !== '' && known.callId !== raw.call_id)
     const item = isOther ? this.#new(json, raw) : known
     const call = callOf(raw)
@@ -344,6 +357,10 @@ class ItemReader {
     for (const key of item.texts) this.#parts.end(key)
   }
 }
+
+/** Returns true if both indexes are given and differ. */
+const isElsewhere = (known: unknown, given: unknown) =>
+  known !== undefined && given !== undefined && known !== given
 
 /** A stream with only an end mark has no answer, so it has not begun. */
 const END_MARK: ParsedEvent = { ...EMPTY_EVENT, done: true, opens: false }
