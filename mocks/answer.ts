@@ -1,7 +1,8 @@
-import { clock } from '../src/shared/clock.ts'
 // Answer before it is sent: its status, its headers, the parts of its body, and the loop that sends them.
 // Independent of providers, sockets and Response. Two files send answers: server/respond.ts within this
 // process, server/http-server.ts over a connection.
+import { clock } from '../src/shared/clock.ts'
+import type { Conclusion } from './deviations/read.ts'
 
 /**
  * `bytes` is sent as one write. A gate holds everything after it until the gate is released. A wait holds
@@ -21,6 +22,8 @@ export interface MockAnswer {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly parts: readonly Part[]
+  /** What a right reader concludes, if the answer is a deviation. */
+  readonly concludes?: Conclusion
 }
 
 /** Carries an answer to the client. */

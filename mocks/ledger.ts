@@ -3,6 +3,7 @@
 // the epoch, with fractions.
 
 import { countsTokens, isInference } from '../src/shared/spending.ts'
+import type { Conclusion } from './deviations/read.ts'
 
 /**
  * Purpose of a request. Token counts and metadata are free, so they are counted separately from inferences.
@@ -16,7 +17,7 @@ export const requestKindOf = (method: string, path: string): RequestKind =>
 /** Answer to a request, as far as it has been sent. */
 export interface LedgerAnswer {
   /**
-   * Scenario, recording (`openai/chat-plain`), `script` for an explicit answer, `refusal`, or `no recording`.
+   * Scenario (`deviation:chat/id-per-fragment` is one), recording (`openai/chat-plain`), `script` for an explicit answer, `refusal`, or `no recording`.
    */
   readonly from: string
   /** Status of the answer; null until the headers are sent. */
@@ -31,6 +32,8 @@ export interface LedgerAnswer {
   readonly bytes: number
   /** Body that was sent, as text; null if it is not UTF-8 or longer than 256 KiB. */
   readonly body: string | null
+  /** What a right reader concludes; only for a deviation, in the words of `deviations/README.md`. */
+  readonly concludes?: Conclusion
 }
 
 export interface LedgerEntry {

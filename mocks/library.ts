@@ -2,6 +2,7 @@
 
 export type { LedgerAnswer, LedgerEntry, LedgerPage, RequestKind } from './ledger.ts'
 export { writeNonce } from './ledger.ts'
+export type { Deviations } from './scenarios/deviations.ts'
 export type { Chaos } from './server/chaos.ts'
 export type { MockContext } from './server/core.ts'
 export {

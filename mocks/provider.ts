@@ -3,6 +3,7 @@
 // and sockets.
 import type { z } from 'zod'
 import type { MockAnswer } from './answer.ts'
+import type { DeviatingDialect } from './deviations/read.ts'
 import type { Fit } from './recording/fit.ts'
 import type { Issue } from './schemas/field-errors.ts'
 
@@ -130,6 +131,8 @@ export interface MockUsage {
 
 /** Encoder of a model's output for an endpoint. */
 export interface Speech {
+  /** Dialect of the deviations that can take the place of an answer; null if its frames are of another kind. */
+  readonly dialect: DeviatingDialect | null
   readonly streamType: string
   /** Returns the body of a whole answer. */
   whole(said: ModelOutput): unknown

@@ -29,7 +29,7 @@ test('the examples in the README work as described', (t) => {
       env,
     },
   )
-  assert.match(stdout, /^# pass 3$/m)
+  assert.match(stdout, /^# pass 4$/m)
   assert.match(stdout, /^# fail 0$/m)
 })
 

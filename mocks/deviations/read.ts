@@ -63,6 +63,9 @@ const members = z.strictObject({
 
 interface Entry extends z.infer<typeof members> {}
 
+/** What a right reader concludes from an answer. */
+export interface Conclusion extends z.infer<typeof conclusion> {}
+
 const given = (...forms: unknown[]): number => forms.filter((form) => form !== undefined).length
 const streams = (all: Entry) => given(all.stream, all.stream_raw, all.stream_base64)
 const answers = (all: Entry) => given(all.answer, all.answer_raw)
@@ -117,10 +120,16 @@ function readFile(path: string, file: string): Record<string, unknown> {
 
 /** Returns the bytes of a deviation's stream, or null if it has none. */
 export function streamBytes(deviation: Deviation): Buffer | null {
+  const parts = streamParts(deviation)
+  return parts && Buffer.concat(parts)
+}
+
+/** Returns the bytes of each event of a deviation's stream, or of all if they are written out; null without a stream. */
+export function streamParts(deviation: Deviation): Buffer[] | null {
   const { stream, stream_raw, stream_base64, dialect } = deviation
-  if (stream_base64 !== undefined) return Buffer.from(stream_base64, 'base64')
-  if (stream_raw !== undefined) return Buffer.from(stream_raw)
-  return stream ? Buffer.from(stream.map((event) => eventText(event, dialect)).join('')) : null
+  if (stream_base64 !== undefined) return [Buffer.from(stream_base64, 'base64')]
+  if (stream_raw !== undefined) return [Buffer.from(stream_raw)]
+  return stream ? stream.map((event) => Buffer.from(eventText(event, dialect))) : null
 }
 
 /** Returns the text of a deviation's whole answer, or null if it has none. */

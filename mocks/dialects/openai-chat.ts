@@ -68,6 +68,7 @@ export function openAiSpeech(accent: Accent = openAiAccent): Speech {
   const thoughts = (text: string) => (accent.reasoning && text ? { [accent.reasoning]: text } : {})
 
   return {
+    dialect: 'chat',
     streamType: accent.streamType,
     keepAlive: accent.keepAlive,
     failure: (message) => event({ error: { message, type: 'server_error', param: null, code: null } }),

@@ -122,6 +122,7 @@ const response = (said: ModelOutput, status: string, output: readonly object[]) 
 const ending = ({ finish }: ModelOutput): string => (INCOMPLETE[finish] ? 'incomplete' : 'completed')
 
 const speech: Speech = {
+  dialect: 'responses',
   streamType: 'text/event-stream; charset=utf-8',
   keepAlive: ': keep-alive\n\n',
   failure: (message) =>

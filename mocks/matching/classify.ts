@@ -53,8 +53,12 @@ const nameAt = (provider: string, model: string): string =>
 
 const SCENARIO = /(?:^|\/)scenario-([\w-]+)$/
 
-/** Returns the scenario that a model id names: `scenario-NAME`, also after a prefix. */
-export const scenarioIn = (model: string | null): string | null => SCENARIO.exec(model ?? '')?.[1] ?? null
+/**
+ * Returns the scenario that a model id names: `scenario-NAME`, also after a prefix. A model id has `-` in place of the
+ * other marks in the name of a deviation: `scenario-deviation-chat-NAME`.
+ */
+export const scenarioIn = (model: string | null): string | null =>
+  SCENARIO.exec(model ?? '')?.[1]?.replace(/^deviation-([a-z]+)-/, 'deviation:$1/') ?? null
 
 /** Returns the named scenario, otherwise the scenario that fits the turn. */
 const scenarioOf = ({ model, tools }: Pick<Wants, 'model' | 'tools'>): string =>

@@ -119,6 +119,7 @@ const PING = named({ type: 'ping' })
 const failed = (type: string, text: string) => ({ type: 'error', error: { type, message: text } })
 
 const speech: Speech = {
+  dialect: 'messages',
   streamType: 'text/event-stream; charset=utf-8',
   keepAlive: PING,
   failure: (text) => named(failed('api_error', text)),

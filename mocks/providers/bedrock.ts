@@ -23,6 +23,7 @@ const invoke: Endpoint = {
   name: 'model/{model}/invoke',
   alsoAt: ['model/{model}/invoke-with-response-stream'],
   body: bedrockMessagesBody,
+  speech: { ...anthropicMessages.speech!, dialect: null },
   wants: (request, { model = null }: Readonly<Record<string, string | null>>) => ({
     ...anthropicMessages.wants(request, {}),
     model,

@@ -58,6 +58,7 @@ const answer = (said: ModelOutput, parts: readonly object[], last: boolean) => (
 const line = (data: unknown): string => `data: ${JSON.stringify(data)}\r\n\r\n`
 
 const speech: Speech = {
+  dialect: 'gemini',
   streamType: 'text/event-stream',
   // Gemini sends no keepalive; every reader of event streams must accept a comment.
   keepAlive: ': keep-alive\r\n\r\n',

@@ -60,7 +60,8 @@ function fateOf(chaos: ParsedChaos, call: number): Fate {
     apply(answer) {
       const paced = status === null ? paceOf(answer, chaos.tokens_per_second, around) : [...answer.parts]
       const waiting: Part[] = before > 0 ? [{ wait: before }, ...paced] : paced
-      return { ...answer, parts: isCut ? cut(waiting) : waiting }
+      const { concludes, ...rest } = answer
+      return isCut ? { ...rest, parts: cut(waiting) } : { ...answer, parts: waiting }
     },
   }
 }

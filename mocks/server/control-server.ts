@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { z } from 'zod'
 import { clock } from '../../src/shared/clock.ts'
 import type { LedgerPage } from '../ledger.ts'
+import { listDeviations } from '../scenarios/deviations.ts'
 import type { MockControls } from './core.ts'
 import { ScriptError } from './script.ts'
 
@@ -48,6 +49,7 @@ export function createControlServer(
   ]
   const ofAll: readonly Route[] = [
     ['GET', /^\/healthz$/, () => ({ ok: true })],
+    ['GET', /^\/deviations$/, () => listDeviations()],
     ['PUT', /^\/reachable$/, ({ text }) => stage.setReachable(booleanIn(text))],
     ...routesOf(stage),
   ]
@@ -103,7 +105,7 @@ async function answer(
   if (here.length === 0)
     throw new RefusedError(
       404,
-      `There is nothing at ${pathname}; see GET /ledger, DELETE /ledger, GET /sum, PUT /chaos, POST /answers, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /reachable, PUT /canary/{name}; of one test: /t/{name}/ledger and so on.`,
+      `There is nothing at ${pathname}; see GET /ledger, DELETE /ledger, GET /sum, PUT /chaos, POST /answers, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /reachable, PUT /canary/{name}, GET /deviations; of one test: /t/{name}/ledger and so on.`,
     )
   if (!route)
     throw new RefusedError(405, `Use ${here.map(([method]) => method).join(' or ')} at ${pathname}.`)

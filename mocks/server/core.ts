@@ -31,6 +31,12 @@ import { digesterForReplay } from '../recording/digest-key.ts'
 import { ownRecordings, type Recording, readRecordings } from '../recording/format.ts'
 import type { Pace } from '../recording/replay.ts'
 import { hostName } from '../redaction/paths.ts'
+import {
+  type ChosenDeviations,
+  chooseDeviations,
+  createDeviationTurns,
+  type Deviations,
+} from '../scenarios/deviations.ts'
 import { offeredTools } from '../scenarios/offered-tools.ts'
 import { findScenario } from '../scenarios/registry.ts'
 import { refusalOf } from '../scenarios/scenario.ts'
@@ -78,6 +84,12 @@ export interface WorldOptions {
   readonly facts?: () => FactTable
   /** Chaos (errors, cuts, delays) and pace for every context that does not set its own. */
   readonly chaos?: Chaos
+  /**
+   * Answers as real providers deviate from the documents of their formats, instead of recordings: the deviations of
+   * these names (`chat/id-per-fragment`), or all in an order that follows from a seed. Each call of a dialect gets the
+   * next one. The ledger says what a right reader concludes.
+   */
+  readonly deviations?: Deviations
   /** Clock of the whole process until the mock ends: its times and its timers. The machine's by default. */
   readonly clock?: Clock
   /** Name -> a secret that must not reach a provider. */
@@ -181,6 +193,7 @@ export function createWorld({
   lenient = false,
   facts = packageTable,
   chaos,
+  deviations = [],
   canaries = {},
 }: WorldOptions = {}): World {
   const known = typeof recordings === 'string' ? readRecordings(recordings) : recordings
@@ -195,6 +208,7 @@ export function createWorld({
     digester: digesterForReplay(folder, known),
     keyFor: (provider) => (keys === 'any' ? null : key(provider)),
     chaos: chaos ? parseChaos(chaos) : null,
+    deviations: chooseDeviations(deviations),
   }
   const root = createContext(shared, null)
   const contexts = new Map<string, Context>()
@@ -255,6 +269,7 @@ interface Shared extends Omit<Stock, 'find'> {
   readonly judgeModel: ModelJudge | null
   readonly secrets: Secrets
   readonly chaos: ParsedChaos | null
+  readonly deviations: ChosenDeviations
   /** Returns the valid key of a provider; null if any key is valid. */
   keyFor(provider: string): string | null
 }
@@ -277,6 +292,7 @@ function createContext(shared: Shared, name: string | null): Context {
   const objectStores = new ObjectStores()
   let turns = 0
   const chaos = createChaos(shared.chaos)
+  const deviating = createDeviationTurns(shared.deviations)
   const underWay = countUnderWay()
 
   const stage: MockControls = {
@@ -291,6 +307,7 @@ function createContext(shared: Shared, name: string | null): Context {
     sum: () => sumOf(book.entries()),
     clear() {
       chaos.set(shared.chaos)
+      deviating.clear()
       book.clear()
       scripts.clear()
       gates.clear()
@@ -311,7 +328,11 @@ function createContext(shared: Shared, name: string | null): Context {
       kind,
       body: request.json,
     })
-    const byName = scripted?.scenario ?? scenarioOfModel(wants.model, request.json)
+    const dialect = kind === 'inference' && !scripted && !incoming.socket && read.endpoint?.speech?.dialect
+    const byName =
+      scripted?.scenario ??
+      scenarioOfModel(wants.model, request.json) ??
+      (dialect ? deviating.next(dialect, wants) : null)
     const asked = matchRequestOf(incoming, place, read, byName, contentOf(read, incoming.at, shared))
     const strict = scripted?.strict || findScenario(asked.scenario)?.scenario.strict || false
     const valid = keyFor(provider.name)

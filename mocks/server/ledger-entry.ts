@@ -55,6 +55,7 @@ export function openEntry({ wants, verdict, shown, answer, ...noted }: Noted): O
       cut_at: null,
       bytes: 0,
       sent: [],
+      ...(answer.concludes && { concludes: answer.concludes }),
     },
     peer_left_at: null,
   }

@@ -245,7 +245,7 @@ function missing(
     `No recording answers ${method} ${address} with model ${JSON.stringify(wants.model)}, stream ${wants.stream}, scenario "${scenario}".`,
     difference,
     named
-      ? `There is no scenario "${scenario}" either; \`waybill mock --list\` lists the known ones.`
+      ? `There is no scenario "${scenario}" for it either; \`waybill mock --list\` lists the known ones.`
       : remedy,
   ].join(' ')
   return wholeAnswer('no recording', 400, {

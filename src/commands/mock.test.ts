@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import test, { type TestContext } from 'node:test'
+import type { LedgerPage } from '../../mocks/ledger.ts'
 import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
 
 function run(t: TestContext, ...args: string[]) {
@@ -40,11 +41,29 @@ test('`waybill mock` prints the providers’ addresses, serves them, and ends on
   assert.deepEqual(await once(child, 'close'), [0, null])
 })
 
+test('`waybill mock --deviations` answers with deviations, by name or by a seed, and says what they mean', async (t) => {
+  for (const deviations of ['chat/word-error-whole', 'seed:7']) {
+    const child = run(t, '--port', '0', '--control-port', '0', '--json', '--deviations', deviations)
+    const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
+    const told = JSON.parse(line)
+    const { base_url, key } = told.providers.groq
+    await fetch(`${base_url}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] }),
+    })
+    const { entries } = (await (await fetch(`${told.control_url}/ledger`)).json()) as LedgerPage
+    assert.match(entries[0]!.answer.from, /^deviation:chat\//)
+    assert.equal(typeof entries[0]!.answer.concludes!.end, 'string')
+  }
+})
+
 test('`waybill mock` lists its scenarios, all labelled synthetic', async (t) => {
   const { code, out } = await outcome(t, '--list', '--json')
   const listed = JSON.parse(out) as { name: string; origin: string; shape: string }[]
   assert.equal(code, 0)
   assert.ok(listed.some(({ name }) => name === 'cut-in-utf8'))
+  assert.ok(listed.some(({ name }) => name === 'deviation:chat/id-per-fragment'))
   assert.ok(listed.every(({ origin, shape }) => origin === 'synthetic' && shape.length > 0))
 })
 
@@ -52,6 +71,12 @@ test('a wrong argument causes a one-line error and exit code 2; a missing folder
   const wrong = await outcome(t, '--port', '70000')
   assert.deepEqual([wrong.code, wrong.out], [2, ''])
   assert.match(wrong.err, /A port is a number from 0 to 65535/)
+  const unknown = await outcome(t, '--deviations', 'chat/id-per-fragmnt')
+  assert.equal(unknown.code, 2)
+  assert.match(
+    unknown.err,
+    /^waybill: --deviations: there is no deviation "chat\/id-per-fragmnt"; near it are chat\/id-per-fragment[^\n]*\n$/,
+  )
   const missing = await outcome(t, '--port', '0', '--control-port', '0', '--recordings', '/nowhere/at/all')
   assert.equal(missing.code, 1)
   assert.match(missing.err, /^waybill: \/nowhere\/at\/all is not a folder of recordings: .*\n$/)

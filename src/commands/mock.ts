@@ -1,5 +1,6 @@
 // `waybill mock`: runs mock providers on one port, until it is stopped.
 
+import { DeviationError, type Deviations, listDeviations } from '../../mocks/scenarios/deviations.ts'
 import { scenarios } from '../../mocks/scenarios/registry.ts'
 import type { Chaos } from '../../mocks/server/chaos.ts'
 import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
@@ -21,6 +22,8 @@ interface MockCommand {
   readonly lenient?: boolean
   /** Errors, cut streams, delays and speed. */
   readonly chaos?: Chaos
+  /** Names of deviations, or a seed. */
+  readonly deviations?: Deviations
   readonly json?: boolean
   /** True to print only the scenarios. */
   readonly list?: boolean
@@ -29,10 +32,13 @@ interface MockCommand {
 /** Runs the mock providers. Resolves when they have stopped. Rejects if they cannot start. */
 export async function mock({ json = false, list = false, ...options }: MockCommand): Promise<void> {
   if (list) {
-    process.stdout.write(json ? `${JSON.stringify(listed(), null, 2)}\n` : listTable())
+    process.stdout.write(
+      json ? `${JSON.stringify([...listed(), ...listedDeviations()], null, 2)}\n` : listTable(),
+    )
     return
   }
   const running = await createMockProviders(options).catch((error: unknown) => {
+    if (error instanceof DeviationError) throw new UsageError(`--deviations: ${error.message}`)
     throw error instanceof ScriptError ? new UsageError(`--chaos: ${error.message}`) : error
   })
   process.stdout.write(json ? `${JSON.stringify(told(running))}\n` : greeting(running))
@@ -72,8 +78,22 @@ const listed = () =>
     .map(([name, { description, shape }]) => ({ name, origin: 'synthetic', description, shape }))
     .sort((a, b) => a.name.localeCompare(b.name))
 
+const listedDeviations = () =>
+  listDeviations().map(({ name, what, by }) => ({
+    name: `deviation:${name}`,
+    origin: 'synthetic',
+    description: what,
+    shape: `as sent by ${by.join(', ')}`,
+  }))
+
 const listTable = (): string =>
   table(
-    listed().map(({ name, description, shape }) => [name, `${description} (shape: ${shape})`]),
+    [
+      ...listed().map(({ name, description, shape }) => [name, `${description} (shape: ${shape})`]),
+      [
+        'deviation:NAME',
+        `one of ${listDeviations().length} answers of real providers; --list --json lists them`,
+      ],
+    ],
     { columns: null, header: false },
   )

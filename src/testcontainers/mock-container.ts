@@ -1,6 +1,7 @@
 // The mock providers as a container, for a gateway in another container. Uses the image and the control port.
 import { AbstractStartedContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import type { LedgerPage } from '../../mocks/ledger.ts'
+import type { Deviations } from '../../mocks/scenarios/deviations.ts'
 import type { ScriptedAnswer } from '../../mocks/server/script.ts'
 import { IMAGE, OwnContainer } from './own-container.ts'
 
@@ -55,6 +56,11 @@ export class MockContainer extends OwnContainer {
   /** Answers at the recorded provider's pace instead of immediately. */
   withRecordedPace(): this {
     return this.#with('--pace', 'recorded')
+  }
+
+  /** Answers as real providers deviate: the deviations of these names, or all in the order of a seed. */
+  withDeviations(deviations: Deviations): this {
+    return this.#with('--deviations', 'seed' in deviations ? `seed:${deviations.seed}` : deviations.join())
   }
 
   #with(...options: string[]): this {

@@ -151,10 +151,22 @@ export const addMock: CommandEntry = (program) => {
       'errors, cuts, slowness and pace by numbers: errors=0.1,cuts=0.05,first_token_ms=300,seed=7',
       numbersIn,
     )
+    .option(
+      '--deviations <names>',
+      'answer as real providers deviate: chat/id-per-fragment,chat/word-error or, in an order of its own, seed:7',
+      deviationsIn,
+    )
     .option('--json', 'print addresses and keys as one line of JSON')
     .option('--list', 'print the scenarios and exit')
     .addHelpText('after', example('waybill mock --port 4950 --pace recorded'))
     .action(async (options) => (await import('../mock.ts')).mock(options))
+}
+
+/** Parses `chat/id-per-fragment,chat/word-error` or `seed:7`; throws if the seed is none. The mock knows the names. */
+function deviationsIn(text: string): string[] | { seed: number } {
+  if (!text.startsWith('seed:')) return text.split(',').map((name) => name.trim())
+  if (!/^seed:\d{1,9}$/.test(text)) throw new InvalidArgumentError('a seed is a whole number: seed:7.')
+  return { seed: Number(text.slice('seed:'.length)) }
 }
 
 /** Parses `errors=0.1,seed=7`; throws if it is malformed. The mock knows the names. */
