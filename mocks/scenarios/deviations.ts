@@ -3,14 +3,9 @@
 import { hash } from 'node:crypto'
 import { nearest } from '../../src/yaml/nearest.ts'
 import { bytesOf, type Part } from '../answer.ts'
-import {
-  answerText,
-  type DeviatingDialect,
-  type Deviation,
-  readDeviations,
-  streamParts,
-} from '../deviations/read.ts'
-import type { Wants } from '../provider.ts'
+import { answerText, type Deviation, readDeviations, streamParts } from '../deviations/read.ts'
+import type { RequestKind } from '../ledger.ts'
+import type { Endpoint, Wants } from '../provider.ts'
 import type { Played, Scenario } from './scenario.ts'
 
 /** Names such as `chat/id-per-fragment`, or a seed for all deviations in the order that follows from it. */
@@ -100,8 +95,12 @@ function named(name: string): Deviation {
 }
 
 interface DeviationTurns {
-  /** Returns the scenario for the next call; null if no deviation is of its dialect. */
-  next(dialect: DeviatingDialect, wants: Wants): string | null
+  /** Returns the scenario for the next call; null if it generates no text, or no deviation is of its dialect. */
+  next(call: {
+    readonly kind: RequestKind
+    readonly endpoint: Endpoint | null
+    readonly wants: Wants
+  }): string | null
   clear(): void
 }
 
@@ -109,7 +108,9 @@ interface DeviationTurns {
 export function createDeviationTurns({ list, fitsForm }: ChosenDeviations): DeviationTurns {
   const turns = new Map<string, number>()
   return {
-    next(dialect, { stream }) {
+    next({ kind, endpoint, wants: { stream } }) {
+      const dialect = endpoint?.speech?.dialect
+      if (kind !== 'inference' || !dialect) return null
       const key = fitsForm ? `${dialect} ${stream}` : dialect
       const turn = turns.get(key) ?? 0
       const fitting = list.filter((each) => each.dialect === dialect && (!fitsForm || isSentTo(stream, each)))

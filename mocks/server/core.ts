@@ -328,11 +328,8 @@ function createContext(shared: Shared, name: string | null): Context {
       kind,
       body: request.json,
     })
-    const dialect = kind === 'inference' && !scripted && !incoming.socket && read.endpoint?.speech?.dialect
-    const byName =
-      scripted?.scenario ??
-      scenarioOfModel(wants.model, request.json) ??
-      (dialect ? deviating.next(dialect, wants) : null)
+    const named = scripted?.scenario ?? scenarioOfModel(wants.model, request.json)
+    const byName = named ?? (scripted || incoming.socket ? null : deviating.next(read))
     const asked = matchRequestOf(incoming, place, read, byName, contentOf(read, incoming.at, shared))
     const strict = scripted?.strict || findScenario(asked.scenario)?.scenario.strict || false
     const valid = keyFor(provider.name)
