@@ -40,7 +40,7 @@ export function callIn({ method, path, body }: Wanted): Record<string, unknown> 
 
 /** Changes the JSON of a stream's event, but not `[DONE]` and comments. */
 export function changeEvent(event: string, change: (json: Json) => object | null): readonly string[] {
-  const data = /^data: (\{.*)$/m.exec(event)?.[1]
+  const data = /^data: ?(\{.*)$/m.exec(event)?.[1]
   if (data === undefined) return [event]
   const changed = change(parseJson(data))
   return changed === null ? [] : [event.replace(data, () => JSON.stringify(changed))]

@@ -42,6 +42,7 @@ const FAMILIES: Readonly<Record<string, string>> = {
   KEEP: 'keys and secrets',
   FAIL: 'errors',
   DIAL: 'what arrives in which dialect',
+  ARR: 'what deviating providers send',
   MSG: 'Anthropic’s messages',
   RSP: 'OpenAI’s responses',
   GEM: 'Google’s Gemini',

@@ -129,10 +129,13 @@ function withoutNonce(
   return call
 }
 
-/** Returns true if the provider gave a complete answer: no error, no broken stream, no HTML page. */
+/**
+ * Returns true if the provider gave a complete answer: no error, no broken stream, no HTML page, and no deviation, which
+ * a gateway may take for a failure.
+ */
 function isAnswered(entry: LedgerEntry): boolean {
-  const { status, complete, body } = entry.answer
-  if (status === null || status < 200 || status >= 300 || !complete) return false
+  const { status, complete, body, concludes } = entry.answer
+  if (status === null || status < 200 || status >= 300 || !complete || concludes) return false
   if (body === null) return true // longer than the mock stores
   const { errors, finish, done, content } = readSent(entry)
   const ended =

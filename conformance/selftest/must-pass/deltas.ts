@@ -63,7 +63,9 @@ export const mustPass = {
     hooks: {
       event: (event, _, wanted) =>
         (callIn(wanted)?.stream_options as Json | undefined)?.include_usage
-          ? changeEvent(event, (json) => (json.choices?.length ? { ...json, usage: running } : json))
+          ? changeEvent(event, (json) =>
+              json.choices?.length && !json.usage ? { ...json, usage: running } : json,
+            )
           : [event],
     },
   },

@@ -1,6 +1,7 @@
 // All must-pass gateways by name. A new subject is a table in must-pass/ and two lines here.
 import type { MustPass } from '../gateway.ts'
 import { mustPass as answers } from './answers.ts'
+import { mustPass as arrive } from './arrive.ts'
 import { mustPass as asking } from './asking.ts'
 import { mustPass as claudeCode } from './claude-code.ts'
 import { mustPass as credentials } from './credentials.ts'
@@ -28,6 +29,7 @@ import { mustPass as wire } from './wire.ts'
 
 const subjects = {
   answers,
+  arrive,
   asking,
   'claude-code': claudeCode,
   credentials,
