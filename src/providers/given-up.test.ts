@@ -20,7 +20,7 @@ async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) 
   const dispatch: Dispatcher['dispatch'] = (_, handler) => {
     const exchange = handler as unknown as UpstreamExchange
     const fail = (reason: Error) => exchange.onResponseError(controller, reason)
-    const controller = { abort: fail } as unknown as Dispatcher.DispatchController
+    const controller = { abort: fail, pause() {}, resume() {} } as unknown as Dispatcher.DispatchController
     exchange.onRequestStart(controller)
     exchange.onResponseStart(controller, 200, { 'content-type': 'application/json' })
     exchange.onResponseData(controller, Buffer.from('{"choices":['))
