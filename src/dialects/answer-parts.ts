@@ -164,10 +164,18 @@ export class AnswerParts {
     if (part.hasBegun) this.#passOn(part, part.text)
   }
 
-  /** Returns what is known of a call; null if it has not begun. */
-  callOf(key: unknown): { readonly id: string; readonly name: string; readonly args: string } | null {
+  /** Returns the id and the name of a call; null if it has not begun. */
+  callOf(
+    key: unknown,
+  ): { readonly id: string; readonly name: string; readonly hasArguments: boolean } | null {
     const part = this.#parts.get(key)
-    return part?.call ? { id: part.call.id, name: part.call.name, args: part.text } : null
+    return part?.call ? { id: part.call.id, name: part.call.name, hasArguments: part.text !== '' } : null
+  }
+
+  /** Returns true if the arguments of a call are a complete object. */
+  isComplete(key: unknown): boolean {
+    const part = this.#parts.get(key)
+    return part?.endsObject === true && part.comparisons-- > 0 && isWhole(part.text)
   }
 
   /** Returns the text or arguments of a part so far. */
@@ -324,8 +332,14 @@ export class AnswerParts {
 /** Maximum comparisons of one part with what is given again. */
 const MAX_COMPARISONS = 4
 
+/** Maximum characters of a name in pieces. Providers accept 128. */
+const MAX_NAME_LENGTH = 1_024
+
 /** Joins two pieces of a name. Some servers repeat it as far as it is known. */
-const joined = (before: string, piece: string): string => (piece.startsWith(before) ? piece : before + piece)
+function joined(before: string, piece: string): string {
+  if (before.length > MAX_NAME_LENGTH) return before
+  return piece.startsWith(before) ? piece : before + piece
+}
 
 /** Returns arguments that are no object as they are meant: none, or an object inside a string. */
 function argumentsIn(text: string): string {
@@ -341,7 +355,7 @@ function argumentsIn(text: string): string {
 }
 
 /** Returns true if a text is a complete JSON object. */
-export function isWhole(text: string): boolean {
+function isWhole(text: string): boolean {
   if (!text.trimEnd().endsWith('}')) return false
   try {
     return isObject(JSON.parse(text))

@@ -147,7 +147,7 @@ test('a slow client within the time limit is served, and its answer may take lon
     providers: {
       alpha: (response) => {
         setTimeout(
-          () => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}'),
+          () => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[{}]}'),
           3_500,
         )
       },

@@ -124,12 +124,17 @@ export const labelled = (headers: IncomingHttpHeaders, type: string, isTrue: Reg
 /** Maximum bytes at the beginning of a body that are searched for its form: white space, and a word. */
 export const MAX_BEGIN_BYTES = 1_024
 
-/** Returns the form of a body by its beginning, whatever its label says; null if it cannot be known yet. */
-export function formOf(begin: string): 'events' | 'whole' | null {
+/**
+ * Returns the form of a body by its beginning, whatever its label says; null if it cannot be known yet. Only a beginning
+ * that tells nothing, such as blank lines, has the form of its label.
+ */
+export function formOf(begin: string, label = ''): 'events' | 'whole' | null {
   const text = begin.replace(/^(\xef\xbb\xbf)?\s*/, '')
+  if (/^[{[]/.test(text)) return 'whole'
   if (/^(:|(data|event|id|retry)\s*(:|\n|\r))/.test(text)) return 'events'
-  const isWord = ['data:', 'event:', 'id:', 'retry:'].some((word) => word.startsWith(text))
-  return isWord && begin.length < MAX_BEGIN_BYTES ? null : 'whole'
+  const isOpen = ['data:', 'event:', 'id:', 'retry:'].some((word) => word.startsWith(text))
+  if (isOpen && begin.length < MAX_BEGIN_BYTES) return null
+  return /^text\/event-stream\b/i.test(label) ? 'events' : 'whole'
 }
 
 /** Maximum bytes of an end mark with its surroundings. */

@@ -217,7 +217,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   /** Looks for the form of the answer in its first bytes. Returns the bytes to read now. */
   #begun(chunk: Buffer): Buffer {
     const bytes = this.#chunks === null ? chunk : Buffer.concat([this.#body(), chunk])
-    this.#form = formOf(bytes.toString('latin1', 0, MAX_BEGIN_BYTES))
+    const label = this.#response!.headers['content-type']
+    this.#form = formOf(bytes.toString('latin1', 0, MAX_BEGIN_BYTES), label)
     this.#size = 0
     if (this.#form === 'events') this.#reader = new EventReader(this.#dialect.openStream())
     return bytes

@@ -537,8 +537,7 @@ const CHAT: readonly UsageRow[] = [
     provider: 'openai',
     model: 'gpt-4.1',
     usage: { ...chat(1_000, 900), prompt_tokens: '1000' },
-    usd: null,
-    missing: ['usage'],
+    usd: 0.0092,
   },
   {
     name: 'a count beyond what a number holds exactly',

@@ -2,7 +2,7 @@
 // "Chat" and "Streaming"; what servers send besides is in deviations/chat.
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../core/call.ts'
 import { mergeServed } from '../../core/served.ts'
-import { type AnswerParts, isWhole } from '../answer-parts.ts'
+import type { AnswerParts } from '../answer-parts.ts'
 import type { StreamReader } from '../dialect.ts'
 import { isObject, type Json, listOrEmpty, member, textOf, tokenCount } from '../json.ts'
 import { errorIn, errorOf } from '../openai-errors.ts'
@@ -203,7 +203,7 @@ class CallKeys {
   #isLast(name: string): boolean {
     if (this.#last === null || this.#touched.has(this.#last)) return false
     const call = this.#parts.callOf(this.#last)!
-    return call.name === name && !isWhole(call.args)
+    return call.name === name && !this.#parts.isComplete(this.#last)
   }
 
   /** Returns true if a fragment with a name begins a call of its own. Some servers give all calls the same index. */
@@ -213,9 +213,9 @@ class CallKeys {
     // Some servers give several calls the same id; their places tell them apart.
     if (index === null ? this.#touched.has(key) : !this.#byIndex.has(index)) return true
     if (id !== '' && id === call.id) return false
-    if (this.#touched.has(key) || isWhole(call.args)) return true
+    if (this.#touched.has(key) || this.#parts.isComplete(key)) return true
     const isOtherName = name !== call.name
-    return id !== '' && call.id !== '' ? isOtherName || index === null : isOtherName && call.args !== ''
+    return id !== '' && call.id !== '' ? isOtherName || index === null : isOtherName && call.hasArguments
   }
 }
 

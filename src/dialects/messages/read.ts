@@ -204,7 +204,7 @@ export class MessagesReader implements StreamReader {
     if (key === undefined || !this.#parts) return
     this.#keys.delete(index)
     const input = this.#inputs.get(key)
-    if (input !== undefined && this.#parts.callOf(key)?.args === '') this.#parts.add(key, input)
+    if (input !== undefined && this.#parts.callOf(key)?.hasArguments === false) this.#parts.add(key, input)
     this.#inputs.delete(key)
     this.#parts.end(key)
   }

@@ -284,7 +284,8 @@ class ItemReader {
     // Some servers number the parts differently each time.
     if (isWhole && !item.texts.has(key) && item.texts.size === 1) {
       const [only] = item.texts as Set<string>
-      if (text.startsWith(this.#parts.textOf(only!))) key = only!
+      const before = this.#parts.textOf(only!)
+      if (before.length <= text.length && text.startsWith(before)) key = only!
     }
     item.texts.add(key)
     item.hasContent = true
