@@ -97,7 +97,9 @@ export function judgeWhole(
   if (status >= 300) return invalid('redirects elsewhere; check the base_url of the provider')
   const most = dialect.mostValues ?? MAX_VALUES
   if (holdsMoreValues(body, most)) return invalid(`contains more than ${most} JSON values`)
-  const form = formOf(body.toString('latin1', 0, MAX_BEGIN_BYTES)) === 'events' ? otherForm() : undefined
+  const isObject = body[0] === OPEN_BRACE // as nearly all answers are
+  const isEvents = !isObject && formOf(body.toString('latin1', 0, MAX_BEGIN_BYTES)) === 'events'
+  const form = isEvents ? otherForm() : undefined
   let parsed: ParsedEvent
   try {
     parsed = form ? wholeOf(body, form) : dialect.readAnswer(body.toString('utf8'))
@@ -137,11 +139,14 @@ export function formOf(begin: string, label = ''): 'events' | 'whole' | null {
   return /^text\/event-stream\b/i.test(label) ? 'events' : 'whole'
 }
 
+const [OPEN_BRACE, CLOSE_BRACE] = Buffer.from('{}') as unknown as [number, number]
+
 /** Maximum bytes of an end mark with its surroundings. */
 const MAX_MARK_BYTES = 64
 
 /** Removes the end mark of a stream, which some servers also send after a whole answer. */
 export function withoutEndMark(body: Buffer): Buffer {
+  if (body.at(-1) === CLOSE_BRACE) return body
   const end = body.subarray(-MAX_MARK_BYTES).toString('latin1')
   const mark = /\s*data: *\[DONE\]\s*$/.exec(end)
   const isWhole = mark !== null && formOf(body.toString('latin1', 0, MAX_BEGIN_BYTES)) === 'whole'
