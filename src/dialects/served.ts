@@ -1,5 +1,6 @@
 // Helpers for reading the served usage of an answer: fields shared by OpenAI's dialects, and unknown members.
 // This file belongs to no single dialect.
+import type { Tokens } from '../core/call.ts'
 import { type Doubt, label, type Served, type TokenKind } from '../core/served.ts'
 import { type Json, listOrEmpty, member, tokenCount } from './json.ts'
 
@@ -118,7 +119,7 @@ export function toolOf(item: unknown): string | null {
  * Returns input and output that agree with the total. xAI leaves reasoning out of the output; others leave cached tokens
  * out of the input. Cached tokens beyond the input are a doubt. What is missing for an unknown reason is billed as output, with a doubt.
  */
-export function contradicted(
+function contradicted(
   {
     input,
     output,
@@ -134,6 +135,35 @@ export function contradicted(
   if (missing === reasoning) return { input, output: output + missing }
   if (missing === cached && cached > input) return { input: input + missing, output }
   return { input, output: output + missing, doubts: ['counts'] }
+}
+
+/** Makes the tokens of an answer in OpenAI's dialects, whose usage has other names for the same counts. */
+export function openAiTokens(
+  usage: Json,
+  answer: Json,
+  counts: Parameters<typeof contradicted>[0],
+  [input, output]: readonly [input: unknown, output: unknown],
+): Tokens {
+  const total = contradicted(counts, tokenCount(usage.total_tokens))
+  const served = servedIn(
+    {
+      service_tier: tierIn(answer),
+      kinds: kindsIn(input, output),
+      tools: toolsIn(answer.output),
+      doubts: total.doubts,
+    },
+    unknownIn(usage, KNOWN_TO_OPENAI),
+    reportedIn(usage),
+  )
+  return {
+    source: 'reported',
+    input: total.input,
+    output: total.output,
+    cached_input: counts.cached,
+    cache_write: tokenCount(member(input, 'cache_write_tokens')),
+    reasoning: counts.reasoning,
+    ...(served && { served }),
+  }
 }
 
 /** Counts the uses of the provider's own tools among output items; undefined if there are none. */

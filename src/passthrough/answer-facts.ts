@@ -1,6 +1,6 @@
 // Facts in an otherwise uninterpreted answer: its model, its usage, and the error that ended it. Reads JSON or
 // the last events of a stream, without the bytes of pictures and sounds, and up to a bounded size. Pure.
-import type { Tokens } from '../core/call.ts'
+import { NO_TOKENS, type Tokens } from '../core/call.ts'
 import { isObject, type Json, textOf, tokenCount } from '../dialects/json.ts'
 import { errorOf } from '../dialects/openai-errors.ts'
 import { kindsIn } from '../dialects/served.ts'
@@ -108,18 +108,9 @@ function factsOf(json: unknown): AnswerFacts {
 const isPicture = (item: unknown): boolean =>
   isObject(item) && (typeof item.b64_json === 'string' || typeof item.url === 'string')
 
-const NO_COUNTS: Tokens = {
-  source: null,
-  input: null,
-  output: null,
-  cached_input: null,
-  cache_write: null,
-  reasoning: null,
-}
-
 /** Adds the number of pictures, for providers that charge per picture and may count no tokens. */
 const withPictures = (tokens: Tokens | null, images: number): Tokens | null =>
-  images === 0 ? tokens : { ...(tokens ?? NO_COUNTS), images }
+  images === 0 ? tokens : { ...(tokens ?? NO_TOKENS), images }
 
 /** Returns the tokens that an answer or an event of OpenAI, Anthropic or Jina reports. */
 export function answerTokens(json: Json): Tokens | null {

@@ -6,7 +6,7 @@ import type { AnswerParts } from '../answer-parts.ts'
 import type { StreamReader } from '../dialect.ts'
 import { isObject, type Json, listOrEmpty, member, textOf, tokenCount } from '../json.ts'
 import { errorIn, errorOf } from '../openai-errors.ts'
-import { contradicted, KNOWN_TO_OPENAI, kindsIn, reportedIn, servedIn, tierIn, unknownIn } from '../served.ts'
+import { openAiTokens, tierIn } from '../served.ts'
 import { endedBadly, isFailure, isUnknownStop, stopIn } from '../stops.ts'
 import { isEndMark, type StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
@@ -253,25 +253,7 @@ function tokensOf(usage: Json, answer: Json): Tokens {
     cached: cached.map(tokenCount).find((count) => count !== null) ?? null,
     reasoning: tokenCount(member(output, 'reasoning_tokens')) ?? tokenCount(usage.reasoning_tokens),
   }
-  const total = contradicted(counts, tokenCount(usage.total_tokens))
-  const served = servedIn(
-    {
-      service_tier: tierIn(answer),
-      kinds: kindsIn(input, output),
-    },
-    unknownIn(usage, KNOWN_TO_OPENAI),
-    reportedIn(usage),
-    total.doubts ? { doubts: total.doubts } : {},
-  )
-  return {
-    source: 'reported',
-    input: total.input,
-    output: total.output,
-    cached_input: counts.cached,
-    cache_write: tokenCount(member(input, 'cache_write_tokens')),
-    reasoning: counts.reasoning,
-    ...(served && { served }),
-  }
+  return openAiTokens(usage, answer, counts, [input, output])
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }

@@ -7,17 +7,7 @@ import type { AnswerParts } from '../answer-parts.ts'
 import type { Stop } from '../blocks.ts'
 import type { StreamReader } from '../dialect.ts'
 import { isObject, type Json, listOrEmpty, member, textOf, tokenCount } from '../json.ts'
-import {
-  contradicted,
-  KNOWN_TO_OPENAI,
-  kindsIn,
-  reportedIn,
-  servedIn,
-  tierIn,
-  toolOf,
-  toolsIn,
-  unknownIn,
-} from '../served.ts'
+import { openAiTokens, toolOf } from '../served.ts'
 import { isUnknownStop, stopIn } from '../stops.ts'
 import { isEndMark, type StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
@@ -392,24 +382,5 @@ function tokensOf(usage: Json, response: Json): Tokens {
     cached: tokenCount(member(input, 'cached_tokens')),
     reasoning: tokenCount(member(output, 'reasoning_tokens')),
   }
-  const total = contradicted(counts, tokenCount(usage.total_tokens))
-  const served = servedIn(
-    {
-      service_tier: tierIn(response),
-      kinds: kindsIn(input, output),
-      tools: toolsIn(response.output),
-    },
-    unknownIn(usage, KNOWN_TO_OPENAI),
-    reportedIn(usage),
-    total.doubts ? { doubts: total.doubts } : {},
-  )
-  return {
-    source: 'reported',
-    input: total.input,
-    output: total.output,
-    cached_input: counts.cached,
-    cache_write: tokenCount(member(input, 'cache_write_tokens')),
-    reasoning: counts.reasoning,
-    ...(served && { served }),
-  }
+  return openAiTokens(usage, response, counts, [input, output])
 }
