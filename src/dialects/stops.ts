@@ -1,6 +1,7 @@
 // Words with which providers say why an answer ended, in any dialect: servers that speak one dialect often use the words
 // of another. Only a known word is a good end.
 import type { ProviderError } from '../core/call.ts'
+import type { Losses } from '../core/losses.ts'
 import type { Stop } from './blocks.ts'
 
 const WORDS: Readonly<Record<Stop, readonly string[]>> = {
@@ -62,3 +63,9 @@ export const endedBadly = (word: unknown): ProviderError => ({
   code: 'upstream_invalid',
   status: null,
 })
+
+/** Reports what is lost of the reason for the end in a dialect without words for sequences, pauses and full contexts. */
+export function loseStop(stop: Stop, losses: Losses): void {
+  if (stop === 'sequence') losses.add('stop_sequence')
+  if (stop === 'pause' || stop === 'context') losses.add('stop_reason')
+}

@@ -17,6 +17,7 @@ import {
 } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
 import type { Json } from '../json.ts'
+import { loseStop } from '../stops.ts'
 import { isReplaced, safeId } from '../tool-ids.ts'
 import { callFor } from './blocks-write-messages.ts'
 
@@ -31,8 +32,7 @@ const WORDS: Readonly<Record<Stop, string>> = {
 }
 
 function wordOf(stop: Stop, losses: Losses): string {
-  if (stop === 'sequence') losses.add('stop_sequence')
-  if (stop === 'pause' || stop === 'context') losses.add('stop_reason')
+  loseStop(stop, losses)
   return WORDS[stop]
 }
 

@@ -6,6 +6,7 @@ import type { Losses } from '../../core/losses.ts'
 import type { Answer, Block, BlockWriter, Opaque, ReasoningBlock, SerialEvent, Stop } from '../blocks.ts'
 import { argumentsOf } from '../call-arguments.ts'
 import type { Json } from '../json.ts'
+import { loseStop } from '../stops.ts'
 import { isReplaced, safeId } from '../tool-ids.ts'
 import { carrierOf } from './signatures.ts'
 
@@ -20,8 +21,7 @@ const WORDS: Readonly<Record<Stop, string>> = {
 }
 
 function wordOf(stop: Stop, losses: Losses): string {
-  if (stop === 'sequence') losses.add('stop_sequence')
-  if (stop === 'pause' || stop === 'context') losses.add('stop_reason')
+  loseStop(stop, losses)
   return WORDS[stop]
 }
 

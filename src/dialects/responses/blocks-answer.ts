@@ -7,6 +7,7 @@ import type { Answer, Block, CallBlock, Opened, Stop } from '../blocks.ts'
 import { argumentsOf } from '../call-arguments.ts'
 import { packOpaque } from '../carrier.ts'
 import type { Json } from '../json.ts'
+import { loseStop } from '../stops.ts'
 import { isReplaced, safeId } from '../tool-ids.ts'
 import { itemId } from './named-items.ts'
 
@@ -65,8 +66,7 @@ export function ended(
   tokens: Tokens | null,
   losses: Losses,
 ): Json {
-  if (stop === 'sequence') losses.add('stop_sequence')
-  if (stop === 'pause' || stop === 'context') losses.add('stop_reason')
+  loseStop(stop, losses)
   const reason = REASONS[stop]
   return {
     ...response,
