@@ -1,4 +1,4 @@
-// What ARR sends is only what the official clients read rightly at the provider directly.
+// Official clients read every deviation that ARR sends, at the provider directly, as the mock concludes.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'

@@ -21,7 +21,7 @@ interface Looked extends Pick<Judging, 'evidence' | 'target'> {
 /** Status that the client receives. `error`: 400 or more. */
 type Status = number | '4xx' | '5xx' | 'error'
 
-/** What the client receives: its status, a text in its body, a header, and a header that is not there. */
+/** Answer that the client should get: its status, a text in its body, a header, and a header that is absent. */
 interface Expected {
   readonly status?: Status
   readonly holds?: string

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { answer as chatAnswer, startMockServer } from '../../mocks/test-upstream.ts'
+import { clock } from '../shared/clock.ts'
 import { testGateway } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
 import { useAccount } from './test-aws.ts'
@@ -68,7 +69,7 @@ for (const auth of AUTHS)
       JSON.stringify({
         ...{ access_token: value, expires_in: 3_600, token_type: 'Bearer' },
         ...{ AccessKeyId: 'AKIA', SecretAccessKey: 'secret-0123456789', Token: value },
-        Expiration: new Date(Date.now() + 3_600_000).toISOString(),
+        Expiration: new Date(clock.now() + 3_600_000).toISOString(),
       })
     const token =
       (value: unknown): Answer =>
