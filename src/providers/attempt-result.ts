@@ -81,13 +81,14 @@ const shortened = (error: ProviderError): ProviderError =>
 const MAX_VALUES = 1_000_000
 
 /**
- * Classifies an answer that has arrived as a whole. `otherForm`: reads events, which some providers send although the
- * client asked for no stream.
+ * Classifies an answer that has arrived as a whole. `otherForm`: writes it as the client asked for it, if the provider
+ * sent JSON for a stream, or events for a whole answer.
  */
 export function judgeWhole(
   response: StatusAndHeaders,
   received: Buffer,
   dialect: UpstreamDialect,
+  wantsStream: boolean,
   otherForm: () => OtherForm | undefined,
 ): Whole | Failure {
   const { status, headers } = response
@@ -99,10 +100,11 @@ export function judgeWhole(
   if (holdsMoreValues(body, most)) return invalid(`contains more than ${most} JSON values`)
   const isObject = body[0] === OPEN_BRACE // as nearly all answers are
   const isEvents = !isObject && formOf(body.toString('latin1', 0, MAX_BEGIN_BYTES)) === 'events'
-  const form = isEvents ? otherForm() : undefined
+  const form = isEvents || wantsStream ? otherForm() : undefined
   let parsed: ParsedEvent
   try {
-    parsed = form ? wholeOf(body, form) : dialect.readAnswer(body.toString('utf8'))
+    if (form) parsed = isEvents ? wholeOf(body, form) : form.asStream(body.toString('utf8'))
+    else parsed = dialect.readAnswer(body.toString('utf8'))
   } catch {
     const type = headers['content-type'] ?? 'no content type'
     return invalid(`is not a JSON answer (${type}, ${body.length} bytes)`)

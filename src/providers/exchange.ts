@@ -30,7 +30,6 @@ import {
   MAX_ERROR_BYTES,
   reported,
   type StatusAndHeaders,
-  withoutEndMark,
 } from './attempt-result.ts'
 import { decompressed } from './decompress.ts'
 import { dataOf, EventReader } from './event-reader.ts'
@@ -273,20 +272,20 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
       this.failed(this.#stopped)
       return
     }
-    const body = withoutEndMark(this.#body())
-    const result = judgeWhole(this.#response!, body, this.#dialect, this.#otherForm)
+    const result = judgeWhole(
+      this.#response!,
+      this.#body(),
+      this.#dialect,
+      this.#wantsStream,
+      this.#otherForm,
+    )
     if (result.kind === 'failure' || result.status >= 400) this.release()
-    const form = this.#wantsStream && result.kind === 'whole' && result.parsed ? this.#otherForm() : undefined
-    if (form) this.#asStream(form.asStream(body.toString('utf8')), body)
+    if (this.#wantsStream && result.kind === 'whole' && result.parsed?.sent) this.#asStream(result.parsed)
     else this.#decide(result)
   }
 
   /** Passes on a whole answer as the stream that the client asked for. */
-  #asStream(parsed: ParsedEvent, body: Buffer): void {
-    if (parsed.error) {
-      this.#decide(reported(parsed.error, body, this.#response!))
-      return
-    }
+  #asStream(parsed: ParsedEvent): void {
     const events = parsed.sent!.toString('utf8').split(/(?<=\n\n)/)
     const more = { ...EMPTY_EVENT, model: parsed.model }
     this.#held = events.map((event, at) => {
