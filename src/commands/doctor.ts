@@ -1,7 +1,8 @@
 // `waybill doctor`: checks this configuration, its data directory and, if it is running, the gateway. Only
 // reports; changes nothing and causes no inference.
 import { z } from 'zod'
-import { type Config, ConfigError, loadConfig } from '../config/load.ts'
+import { type Config, loadConfig } from '../config/load.ts'
+import { ConfigError } from '../core/errors.ts'
 import { type Finding, priceFindings } from '../core/findings.ts'
 import { isLoopback } from '../gateway/create-gateway.ts'
 import { diagnoseData } from '../store/sqlite/diagnose.ts'

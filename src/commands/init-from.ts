@@ -2,7 +2,8 @@
 // could not carry over. Sends nothing, and never writes a key from the file.
 import { basename } from 'node:path'
 import { stringify } from 'yaml'
-import { ConfigError, parseConfig } from '../config/load.ts'
+import { parseConfig } from '../config/load.ts'
+import { ConfigError } from '../core/errors.ts'
 import { readBounded } from '../shared/bounded-file.ts'
 import { createMask } from '../shared/redact.ts'
 import { clean } from '../terminal/clean.ts'

@@ -5,9 +5,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { KeyConfig } from '../config/load.ts'
+import { name as nameSchema } from '../config/schema.ts'
+import { UsageError } from './usage-error.ts'
 
 interface KeyNewOptions {
-  /** Name of the key, in the form that the configuration allows. */
+  /** Name of the key. */
   readonly name: string
   readonly role: KeyConfig['role']
   readonly file?: string
@@ -18,10 +20,13 @@ interface KeyNewOptions {
 }
 
 /**
- * Creates the key. Throws if the file exists or cannot be written, or if the key would be printed anywhere
- * except to a terminal.
+ * Creates the key. Throws if the configuration does not allow the name, if the file exists or cannot be written, or if
+ * the key would be printed anywhere except to a terminal.
  */
 export function keyNew({ name, role, file, print = false, env, out }: KeyNewOptions): void {
+  const { error } = nameSchema.safeParse(name)
+  if (error)
+    throw new UsageError(`the name ${JSON.stringify(name)} is not possible: ${error.issues[0]!.message}`)
   if (print && !out.isTTY)
     throw new Error('--print shows the key on a terminal only; leave it out and read the file instead')
   const path = resolve(file ?? join(configDirectory(env), 'keys', name))

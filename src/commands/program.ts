@@ -2,7 +2,7 @@
 // its code is in a separate file, loaded when the command runs.
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { ConfigError } from '../config/load.ts'
+import { ConfigError } from '../core/errors.ts'
 import { addMcp, addRun, addStatusline } from './entries/agents.ts'
 import { addExport, addLogs, addReconcile, addSessions } from './entries/calls.ts'
 import { addConform, addJudge, addTarget } from './entries/conformance.ts'

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { ConfigError, loadConfig, parseConfig } from './load.ts'
+import { ConfigError } from '../core/errors.ts'
+import { loadConfig, parseConfig } from './load.ts'
 
 const PROVIDER =
   'providers: { openai: { dialect: openai, base_url: https://api.openai.com/v1, key: $OPENAI_API_KEY } }\n'

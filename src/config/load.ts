@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
+import { ConfigError } from '../core/errors.ts'
 import { type FactLayer, FactsError, parseFacts } from '../models/facts.ts'
 import { readBounded } from '../shared/bounded-file.ts'
 import { escaped } from '../terminal/clean.ts'
@@ -47,16 +48,6 @@ export interface Loaded {
   readonly telemetryHeaders?: string | undefined
   /** Key that encrypts stored responses, a secret; absent if none are stored. */
   readonly responsesKey?: string | undefined
-}
-
-/** Thrown for a configuration that cannot be used. `problems` are complete lines for a person. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-  readonly problems: readonly string[]
-  constructor(problems: readonly string[]) {
-    super(problems.join('\n'))
-    this.problems = problems
-  }
 }
 
 interface LoadOptions {

@@ -2,7 +2,8 @@
 // `telemetry` in the file.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ConfigError, parseConfig } from './load.ts'
+import type { ConfigError } from '../core/errors.ts'
+import { parseConfig } from './load.ts'
 
 const REST =
   'providers: { alpha: { dialect: chat, base_url: "http://127.0.0.1:9" } }\nroutes: { auto: { targets: [ { model: alpha/a } ] } }\n'

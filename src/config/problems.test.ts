@@ -2,7 +2,8 @@
 // Every mistake in a configuration is reported with its place and the probably intended value.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError, parseConfig } from './load.ts'
+import { ConfigError } from '../core/errors.ts'
+import { parseConfig } from './load.ts'
 import { DIALECT_NAMES, STRATEGIES } from './schema.ts'
 
 const PROVIDER = 'providers: { openai: { dialect: openai, base_url: https://api.openai.com/v1 } }\n'

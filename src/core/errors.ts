@@ -1,5 +1,5 @@
-// All errors that the gateway itself sends: one class, one body format, one table of codes. Independent of
-// HTTP servers, providers and storage.
+// All errors that the gateway itself sends: one class, one body format, one table of codes; and the error of a
+// configuration. Independent of HTTP servers, providers and storage.
 
 /** HTTP status and OpenAI error type of each code. See "Errors" in the contract. */
 export const CODES = {
@@ -101,3 +101,13 @@ export const previousResponseNotFound = (why: string): GatewayError =>
     `The previous response is not found: ${why}. Send the whole conversation instead.`,
     { param: 'previous_response_id' },
   )
+
+/** Thrown for a configuration that cannot be used. `problems` are complete lines for a person. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.problems = problems
+  }
+}

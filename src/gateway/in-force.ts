@@ -2,10 +2,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { createResponseCache } from '../cache/response-cache.ts'
 import type { CallContext } from '../call/context.ts'
-import { type Config, ConfigError, type KeyConfig, type Loaded } from '../config/load.ts'
+import type { Config, KeyConfig, Loaded } from '../config/load.ts'
 import { pairsIn } from '../config/otel.ts'
 import { needRestart } from '../config/restart.ts'
 import { targetId } from '../core/call.ts'
+import { ConfigError } from '../core/errors.ts'
 import type { Log } from '../core/process-log.ts'
 import { CredentialMemory } from '../credentials/memory.ts'
 import type { Dialects } from '../dialects/registry.ts'
@@ -171,7 +172,11 @@ function contextOf(
       keyGuard,
       ...callParts,
     },
-    authenticate: createAuth(config.keys, pageTokens),
+    authenticate: createAuth(
+      config.keys,
+      pageTokens,
+      Object.values(config.providers).some(({ auth }) => auth === 'caller'),
+    ),
     guard: createHostGuard(
       options.config.server.host,
       config.server.allowed_hosts,

@@ -19,8 +19,17 @@ const INCORRECT = 'Incorrect API key provided'
  */
 export type Authenticate = (request: IncomingMessage, use?: 'call' | 'read', keyInQuery?: unknown) => Caller
 
-/** Returns the authentication for the configured keys and the page tokens issued for them. */
-export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens, 'find'>): Authenticate {
+const ANYONE: Caller = { name: null, role: 'admin' }
+
+/**
+ * Returns the authentication for the configured keys and the page tokens issued for them. Looks for the caller's
+ * own credential only if `takesCallers`: some provider takes one.
+ */
+export function createAuth(
+  keys: readonly KeyConfig[],
+  tokens?: Pick<PageTokens, 'find'>,
+  takesCallers = false,
+): Authenticate {
   const digests = keys.map(({ name, role, digest }) => ({
     name,
     role,
@@ -32,7 +41,7 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
   return (request, use = 'call', keyInQuery) => {
     const { headers } = request
     if (digests.length === 0)
-      return { name: null, role: 'admin', credential: callerCredential(headers, holdsKey, () => {}) }
+      return takesCallers ? { ...ANYONE, credential: callerCredential(headers, holdsKey, () => {}) } : ANYONE
     const apart = headers[GATEWAY_KEY_HEADER]
     const key = apart === undefined ? presented(request, keyInQuery) : singleKeyIn(apart)
     if (!key) {
@@ -59,7 +68,7 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
       if (timingSafeEqual(known.digest, digest)) caller = { name: known.name, role: known.role }
     }
     if (!caller) throw new GatewayError('invalid_api_key', `${INCORRECT}: it is not known here.`)
-    if (apart === undefined) return caller
+    if (apart === undefined || !takesCallers) return caller
     return { ...caller, credential: callerCredential(headers, holdsKey, refuseSeveral) }
   }
 }

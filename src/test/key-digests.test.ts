@@ -1,7 +1,8 @@
 // A digest copied under a second name would give one key two owners.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError, parseConfig } from '../config/load.ts'
+import { parseConfig } from '../config/load.ts'
+import { ConfigError } from '../core/errors.ts'
 
 const A = `sha256:${'a'.repeat(64)}`
 const B = `sha256:${'b'.repeat(64)}`

@@ -4,7 +4,7 @@
 import Database from 'better-sqlite3'
 import type { CommitHere } from '../queue.ts'
 import { type OpenFiles, watchNames } from './data-files.ts'
-import { type Descriptors, isLogFolded, watchOverwrites } from './overwrites.ts'
+import { type Descriptors, watchOverwrites } from './overwrites.ts'
 import { UnansweredError } from './thread.ts'
 import { prepareOpenings } from './write-statements.ts'
 
@@ -35,7 +35,7 @@ export function openHere(file: string, files: OpenFiles, descriptors: Descriptor
 
   return {
     commit(openings) {
-      if (overwritten() !== null || isLogFolded(descriptors)) return 'not possible'
+      if (overwritten() !== null || overwritten.isLogFolded()) return 'not possible'
       try {
         commitAll(openings)
       } catch (error) {

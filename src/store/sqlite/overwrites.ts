@@ -48,10 +48,10 @@ const FOLDING = 32
 /** Bytes at the beginning of the log, and before each page in it. */
 const LOG_HEADER = 32
 const FRAME_HEADER = 24
-const SALT_BYTES = 8
-const SALT_IN_LOG = 16
-const SALT_IN_FRAME = 8
 const SUM_IN_FRAME = 16
+/** Places of the two words of the salt. */
+const SALT_IN_LOG = 4
+const SALT_IN_FRAME = 2
 
 /** Number of pages that SQLite never writes: the lock page, in a file of more than a GiB. */
 const RESERVED_PAGES = 1
@@ -70,31 +70,25 @@ export function framesOf({ index }: Descriptors): number {
   return word[0]!
 }
 
-/**
- * Returns true if the whole log is in the database. The next write then restarts the log, and waits for the
- * disk.
- */
-export function isLogFolded({ index }: Descriptors): boolean {
-  const words = new Uint32Array(WORDS)
-  readSync(index, words, 0, words.byteLength, 0)
-  return words[FRAMES] === words[FOLDED]
-}
-
 export type Overwritten = 'database' | 'log' | 'index'
 
-/**
- * Returns a function to call before and after each write. The function returns the file that another program
- * wrote into, or null. `pageSize` in bytes.
- */
-export function watchOverwrites(
-  { database, log, index }: Descriptors,
-  pageSize: number,
-): () => Overwritten | null {
+export interface OverwriteWatch {
+  /** Call before and after each write. Returns the file that another program wrote into, or null. */
+  (): Overwritten | null
+  /**
+   * Returns true if the whole log was in the database at the last check. The next write then restarts the log, and
+   * waits for the disk.
+   */
+  isLogFolded(): boolean
+}
+
+/** Watches the open files of a database with pages of `pageSize` bytes. */
+export function watchOverwrites({ database, log, index }: Descriptors, pageSize: number): OverwriteWatch {
   const words = new Uint32Array(WORDS)
-  const bytes = Buffer.from(words.buffer)
   const again = new Uint32Array(WORDS)
-  const frame = Buffer.alloc(FRAME_HEADER)
-  const header = Buffer.alloc(LOG_HEADER)
+  const frame = new Uint32Array(FRAME_HEADER / 4)
+  const frameBytes = Buffer.from(frame.buffer)
+  const header = new Uint32Array(LOG_HEADER / 4)
   /** The index at the last check. */
   const before = new Uint32Array(WORDS)
   /** The database after the last checkpoint, and the index at that time. */
@@ -124,12 +118,12 @@ export function watchOverwrites(
     return (
       readSync(log, frame, 0, FRAME_HEADER, at) === FRAME_HEADER &&
       hasSalt(frame, SALT_IN_FRAME) &&
-      frame.readUInt32BE(SUM_IN_FRAME) === of[SUM] &&
-      frame.readUInt32BE(SUM_IN_FRAME + 4) === of[SUM + 1]
+      frameBytes.readUInt32BE(SUM_IN_FRAME) === of[SUM] &&
+      frameBytes.readUInt32BE(SUM_IN_FRAME + 4) === of[SUM + 1]
     )
   }
-  const hasSalt = (of: Buffer, at: number): boolean =>
-    of.compare(bytes, SALT * 4, SALT * 4 + SALT_BYTES, at, at + SALT_BYTES) === 0
+  const hasSalt = (of: Uint32Array, at: number): boolean =>
+    of[at] === words[SALT] && of[at + 1] === words[SALT + 1]
 
   /**
    * Returns true if the log begins and ends as the index says, and still has the frame that was previously
@@ -153,7 +147,7 @@ export function watchOverwrites(
     if (words[FRAMES] === words[FOLDED]) return size === pages * pageSize
     return (
       isLogOf(known.words) ||
-      pages - size / pageSize <= pagesInLog(log, pageSize, words[FRAMES]!, size) + RESERVED_PAGES
+      pages - size / pageSize <= pagesInLog(index, words[FRAMES]!, size / pageSize) + RESERVED_PAGES
     )
   }
 
@@ -182,16 +176,20 @@ export function watchOverwrites(
     return null
   }
   overwritten()
-  return overwritten
+  return Object.assign(overwritten, { isLogFolded: () => words[FRAMES] === words[FOLDED] })
 }
 
-/** Counts the pages in this many frames of the log that lie beyond the end of a file of this size. */
-function pagesInLog(log: number, pageSize: number, frames: number, size: number): number {
+/** Bytes of a block of the index, and the page numbers in it. The header takes the place of the first ones. */
+const BLOCK_BYTES = 2 ** 15
+const BLOCK_PAGES = 2 ** 12
+
+/** Counts the pages beyond the first `size` that this many frames of the log hold, by the index. */
+function pagesInLog(index: number, frames: number, size: number): number {
   const numbers = new Set<number>()
-  const number = Buffer.alloc(4)
-  for (let n = 0; n < frames; n++) {
-    readSync(log, number, 0, number.length, LOG_HEADER + n * (FRAME_HEADER + pageSize))
-    if (number.readUInt32BE() * pageSize > size) numbers.add(number.readUInt32BE())
+  const block = new Uint32Array(BLOCK_PAGES)
+  for (let end = WORDS + frames, at = 0; end > 0; end -= BLOCK_PAGES, at += BLOCK_BYTES) {
+    readSync(index, block, 0, block.byteLength, at)
+    for (const number of block.subarray(at === 0 ? WORDS : 0, end)) if (number > size) numbers.add(number)
   }
   return numbers.size
 }

@@ -1,0 +1,113 @@
+// Measures the way of a plain call: starts a gateway, with the further providers and settings in the environment, sends
+// it calls over one connection, and prints what one call enters and allocates. Runs as a process of its own, with a heap
+// that collects nothing meanwhile; see `way.slow-test.ts`.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { Session } from 'node:inspector/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { getHeapStatistics } from 'node:v8'
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+
+/** What a plain call takes. */
+export interface Way {
+  /** Functions of `src` that every call enters, as `file name`. */
+  readonly functions: readonly string[]
+  /** Bytes that the main thread allocates for a call, kB. */
+  readonly kilobytes: number
+}
+
+const CALLS = 50
+const ROUNDS = 4
+/** Pause after each call, ms: the writer thread has then written the last one, as it has on a quiet gateway. */
+const PAUSE_MS = 20
+const ANSWER = JSON.stringify({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'model-a',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'All is well.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 20, completion_tokens: 8, total_tokens: 28 },
+})
+
+const next = (worker: Worker): Promise<any> => new Promise((resolve) => void worker.once('message', resolve))
+
+if (isMainThread) await measure()
+else if (workerData === 'provider') provide()
+else call()
+
+/** Answers every request at once. */
+function provide(): void {
+  const server = createServer((request, response) => {
+    request.resume()
+    request.on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER))
+  })
+  server.listen(0, '127.0.0.1', () => parentPort!.postMessage((server.address() as AddressInfo).port))
+}
+
+/** Makes calls one after the other, as often as it is told. */
+function call(): void {
+  const body = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'where to?' }] })
+  const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-none-1234567890' }
+  parentPort!.on('message', async ({ url, calls, pause }) => {
+    for (let n = 0; n < calls; n++) {
+      const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
+      if ((await answer.text()) !== ANSWER) throw new Error(`status ${answer.status}`)
+      if (pause > 0) await sleep(pause)
+    }
+    parentPort!.postMessage('done')
+  })
+}
+
+async function measure(): Promise<void> {
+  const { parseConfig } = await import('../config/load.ts')
+  const { SILENT } = await import('../core/process-log.ts')
+  const { createGateway } = await import('../gateway/create-gateway.ts')
+  const provider = new Worker(new URL(import.meta.url), { workerData: 'provider' })
+  const client = new Worker(new URL(import.meta.url), { workerData: 'client' })
+  const data = mkdtempSync(join(tmpdir(), 'waybill-'))
+  const port = await next(provider)
+  const config = `server: { port: 0 }
+data: ${data}
+providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:${port}/v1" }, ${process.env.WAY_PROVIDERS ?? ''} }
+routes: { auto: { targets: [ { model: alpha/model-a } ] } }
+${process.env.WAY_SETTINGS ?? ''}`
+  const gateway = await createGateway({ ...parseConfig(config, 'way.yaml', { env: {} }), log: SILENT })
+  const send = async (calls: number, pause: number) => {
+    client.postMessage({ url: gateway.url, calls, pause })
+    await next(client)
+  }
+  await send(10 * CALLS, 0) // compiles the code
+  const rounds: number[] = []
+  for (let n = 0; n < ROUNDS; n++) {
+    const before = getHeapStatistics().used_heap_size
+    await send(CALLS, PAUSE_MS)
+    rounds.push((getHeapStatistics().used_heap_size - before) / CALLS / 1_000)
+  }
+  const kilobytes = Math.min(...rounds)
+  const session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  await session.post('Profiler.takePreciseCoverage')
+  await send(CALLS, PAUSE_MS)
+  const { result } = await session.post('Profiler.takePreciseCoverage')
+  const root = new URL('..', import.meta.url).href
+  const functions = result.flatMap(({ url, functions }) =>
+    url.startsWith(root)
+      ? functions
+          .filter(({ ranges }) => ranges[0]!.count >= CALLS / 2)
+          .map(
+            ({ functionName, ranges }) =>
+              `${url.slice(root.length)} ${functionName || ranges[0]!.startOffset}`,
+          )
+      : [],
+  )
+  console.log(JSON.stringify({ functions, kilobytes } satisfies Way))
+  await gateway.close(100)
+  rmSync(data, { recursive: true })
+  process.exit()
+}

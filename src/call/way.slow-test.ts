@@ -1,0 +1,55 @@
+// The way of a plain call: what it enters and allocates, and that a feature that nobody configured is not on it. The
+// figures depend on the code only, not on the machine and its load.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import type { Way } from './test-way.ts'
+
+/** Maximum functions of `src` that each plain call enters, and kB that the main thread allocates for one. */
+const MOST_FUNCTIONS = 460
+const MOST_KILOBYTES = 76
+
+/** Features that a configuration turns on, with the files that only they need. */
+const FEATURES = {
+  "the caller's own credential": {
+    providers: 'beta: { dialect: openai, base_url: "http://127.0.0.1:9/v1", auth: caller }',
+    files: /^credentials\/caller-credential\.ts/,
+  },
+  'the response cache': { settings: 'cache: { enabled: true }', files: /^cache\// },
+  traces: { settings: 'telemetry: { endpoint: "http://127.0.0.1:9" }', files: /^telemetry\// },
+}
+
+async function wayWith(providers = '', settings = ''): Promise<Way> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--min-semi-space-size=256', '--max-semi-space-size=256', join(import.meta.dirname, 'test-way.ts')],
+    { env: { ...process.env, WAY_PROVIDERS: providers, WAY_SETTINGS: settings }, maxBuffer: 2 ** 24 },
+  )
+  return JSON.parse(stdout)
+}
+
+const shown = ({ functions, kilobytes }: Way): string =>
+  `${functions.length} functions in ${new Set(functions.map((each) => each.replace(/ .*/, ''))).size} files, ${kilobytes.toFixed(1)} kB`
+
+test('a plain call enters and allocates no more than before, and nothing of a feature that is not configured', async (t) => {
+  const plain = await wayWith()
+  t.diagnostic(`plain: ${shown(plain)}`)
+  assert.ok(plain.functions.length <= MOST_FUNCTIONS, `${plain.functions.length} functions`)
+  assert.ok(plain.kilobytes <= MOST_KILOBYTES, `${plain.kilobytes} kB`)
+  for (const [name, feature] of Object.entries(FEATURES)) {
+    const { providers = '', settings = '', files } = { providers: '', settings: '', ...feature }
+    assert.deepEqual(
+      plain.functions.filter((each) => files.test(each)),
+      [],
+      `${name} is not configured`,
+    )
+    const way = await wayWith(providers, settings)
+    t.diagnostic(`with ${name}: ${shown(way)}`)
+    assert.ok(
+      way.functions.some((each) => files.test(each)),
+      `${name} is configured, but no call enters it`,
+    )
+  }
+})
