@@ -1,8 +1,8 @@
 // Draws docs/status-line.svg: the rendered line on a light and on a dark background.
-import { factsOf } from '../../src/statusline/facts.ts'
-import { renderLine } from '../../src/statusline/line.ts'
-import { DEFAULT_SEGMENTS } from '../../src/statusline/segment-names.ts'
-import type { View } from '../../src/statusline/segments.ts'
+
+import { DEFAULT_SEGMENTS } from '../../src/statusline/flags.ts'
+import { renderLine, type View } from '../../src/statusline/line.ts'
+import { factsOf } from '../../src/statusline/lookup.ts'
 import { cells } from '../../src/terminal/width.ts'
 
 const RECORD = {

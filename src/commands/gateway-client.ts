@@ -4,7 +4,7 @@ import { type ZodType, z } from 'zod'
 import { type Config, loadConfig } from '../config/load.ts'
 import { boundedBody } from '../shared/bounded-answer.ts'
 import { holdsCredential, plainAddress } from '../shared/plain-address.ts'
-import { DEFAULT_URL } from '../statusline/gateway-address.ts'
+import { DEFAULT_URL } from '../statusline/remote-line.ts'
 import { findKey } from '../terminal/key.ts'
 import { UsageError } from './usage-error.ts'
 

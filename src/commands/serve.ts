@@ -3,7 +3,7 @@
 import { type Config, loadConfig } from '../config/load.ts'
 import { curlExample } from '../dialects/chat/example.ts'
 import { createGateway, isLoopback } from '../gateway/create-gateway.ts'
-import { collectPieces } from '../http/collect-pieces.ts'
+import { collectPieces } from '../http/pieces.ts'
 import { stray } from '../shared/boundary.ts'
 import { isColourless } from '../terminal/environment.ts'
 import { LOG_LEVELS, type LogLevel, openLog } from './process-log.ts'

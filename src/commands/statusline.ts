@@ -1,13 +1,20 @@
 // `waybill statusline [install|uninstall|doctor]`: the status line's commands.
 import { resolve } from 'node:path'
-import type { Key } from '../statusline/client-settings.ts'
-import { CLIENT_NAMES, CLIENTS, type Client, SETTINGS_SCOPES } from '../statusline/clients.ts'
+import {
+  CLIENT_NAMES,
+  CLIENTS,
+  type Client,
+  dataDirectory,
+  installScript,
+  type Key,
+  program,
+  SETTINGS_SCOPES,
+  settingsFile,
+} from '../statusline/clients.ts'
 import { diagnose } from '../statusline/doctor.ts'
+import { SEGMENT_NAMES, THEME_NAMES } from '../statusline/flags.ts'
 import { installLine as installInto, uninstall } from '../statusline/install.ts'
-import { dataDirectory, installScript, program, settingsFile } from '../statusline/places.ts'
 import { statusLine } from '../statusline/program.ts'
-import { SEGMENT_NAMES } from '../statusline/segment-names.ts'
-import { THEME_NAMES } from '../statusline/themes.ts'
 import { findKey } from '../terminal/key.ts'
 import { nearest } from '../yaml/nearest.ts'
 import { readAddress } from './gateway-client.ts'

@@ -4,8 +4,8 @@
 // server.
 import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
+import { CODE_PREFIX, type Granted, TOKEN_PREFIX } from '../http/caller.ts'
 import type { AdmittedOther, OtherEndpoint } from '../http/endpoint.ts'
-import { CODE_PREFIX, type Granted, TOKEN_PREFIX } from '../http/page-tokens.ts'
 import { replyJson } from '../http/reply.ts'
 import type { ReadContext } from './context.ts'
 import { noQuery } from './query.ts'

@@ -5,10 +5,8 @@ import type { IncomingMessage } from 'node:http'
 import type { KeyConfig } from '../config/load.ts'
 import { GatewayError } from '../core/errors.ts'
 import { callerCredential, GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
-import type { Caller } from './caller.ts'
-import { createKeyFinder } from './key-guard.ts'
-import { type PageTokens, TOKEN_PREFIX } from './page-tokens.ts'
-import { uploaderAt } from './upload-tokens.ts'
+import { type Caller, type PageTokens, TOKEN_PREFIX, uploaderAt } from './caller.ts'
+import { createKeyFinder } from './guards.ts'
 
 /** OpenAI's message, by which some clients recognize a wrong key (LiteLLM). */
 const INCORRECT = 'Incorrect API key provided'

@@ -1,5 +1,8 @@
-// Identifies the program that made a call by its cleaned `User-Agent`. Independent of the record.
+// What a call's headers say about its client: the program, the purpose of the call (DIAL-10), its session and its agent
+// (the contract's section "Headers"). Invents nothing, and infers nothing from the text. Independent of the record.
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Purpose } from '../core/call.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
 import { GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
 import { recent } from '../shared/recent.ts'
 import type { Mask } from '../shared/redact.ts'
@@ -63,4 +66,81 @@ function withoutOwnKey(text: string, headers: IncomingHttpHeaders): string {
     if (key.length >= 8 && rest.includes(key)) rest = rest.replaceAll(key, '***')
   }
   return rest
+}
+
+/** Headers that state a purpose, with their parsers (null: none). The first purpose found is used. */
+const TOLD: readonly (readonly [header: string, says: (value: string) => Purpose | null])[] = [
+  ['x-codex-turn-metadata', turnOf], // Codex
+  ['x-openai-subagent', () => 'subagent'], // Codex
+  ['x-claude-code-agent-id', () => 'subagent'], // Claude Code
+  ['x-parent-session-id', () => 'subagent'], // opencode
+]
+
+/** Clients whose conversations always offer tools. A call without tools is a title or a similar task. */
+const ALWAYS_WITH_TOOLS = [
+  'x-claude-code-session-id',
+  'x-session-affinity', // opencode
+  'x-initiator', // GitHub Copilot
+  'x-gemini-api-privileged-user-id', // from Gemini CLI, while its statistics are enabled
+]
+
+/** A call without any such header is a turn of a main conversation. */
+export function purposeOf(headers: IncomingHttpHeaders, { tools }: Pick<RequestTraits, 'tools'>): Purpose {
+  for (const [header, says] of TOLD) {
+    const value = headers[header]
+    const purpose = typeof value === 'string' && value !== '' ? says(value) : null
+    if (purpose) return purpose
+  }
+  return !tools && ALWAYS_WITH_TOOLS.some((header) => headers[header]) ? 'background' : 'main'
+}
+
+/** Codex describes each of its calls as a JSON object. */
+function turnOf(value: string): Purpose | null {
+  try {
+    const { request_kind: kind, thread_source: source } = JSON.parse(value)
+    if (kind === 'compaction') return 'compaction'
+    if (source === 'subagent') return 'subagent'
+    // `user` is a turn; `thread_title` and other values are separate tasks.
+    return source === undefined || source === 'user' ? null : 'background'
+  } catch {
+    return null
+  }
+}
+
+/** Headers with a session id, each sent by one or more coding clients. The first valid value is used. */
+const SESSION_HEADERS = [
+  'x-gateway-session-id',
+  'x-claude-code-session-id',
+  'x-opencode-session',
+  'session-id',
+  'session_id',
+  'x-session-id',
+  'x-session-affinity',
+]
+
+/** Returns the session id of a call, or null. `hints`: values from its body, in order of precedence. */
+export function sessionOf(headers: IncomingHttpHeaders, hints: readonly unknown[]): string | null {
+  for (const name of SESSION_HEADERS) {
+    const id = valid(headers[name])
+    if (id) return id
+  }
+  for (const hint of hints) {
+    const id = valid(hint)
+    if (id) return id
+  }
+  return null
+}
+
+/** Codex names the thread in every call. Only a subagent's thread counts as an agent. */
+export const agentOf = (headers: IncomingHttpHeaders): string | null =>
+  valid(headers['x-claude-code-agent-id']) ??
+  (headers['x-openai-subagent'] ? valid(headers['thread-id']) : null)
+
+/** Control characters, which no id has. */
+const UNPRINTABLE = /\p{Cc}/u
+
+function valid(value: unknown): string | null {
+  if (typeof value !== 'string') return null
+  const id = value.trim()
+  return id.length > 0 && id.length <= 256 && !UNPRINTABLE.test(id) ? id : null
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
-import { createHostGuard } from './host-guard.ts'
+import { createHostGuard } from './guards.ts'
 
 const isRefused = (bind: string, headers: { host?: string; origin?: string }): boolean => {
   try {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPageTokens } from './page-tokens.ts'
+import { createPageTokens } from './caller.ts'
 
 test("the codes and tokens of one key never sign out another key's page, regardless of their number", () => {
   const tokens = createPageTokens(() => 0)

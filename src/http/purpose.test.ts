@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
 import type { Purpose } from '../core/call.ts'
-import { purposeOf } from './purpose.ts'
-import { agentOf } from './session.ts'
+import { agentOf, purposeOf } from './client.ts'
 
 const turn = (fields: object): IncomingHttpHeaders => ({ 'x-codex-turn-metadata': JSON.stringify(fields) })
 const CLAUDE = { 'x-claude-code-session-id': 's' }

@@ -13,8 +13,7 @@ import type {
 import { type ErrorCode, GatewayError } from '../core/errors.ts'
 import { detached, every, first, once } from '../shared/boundary.ts'
 import type { Timer } from '../shared/clock.ts'
-import { delivered } from './reply.ts'
-import { countUnread } from './unread.ts'
+import { countUnread, delivered } from './reply.ts'
 
 export interface RelayOptions {
   /** True if the client did not request usage. Then events that contain only usage are not passed on. */

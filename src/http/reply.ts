@@ -1,13 +1,15 @@
-// Writes the gateway's own answers: JSON, errors, and the headers of a live answer.
+// Writes the gateway's own answers (JSON, errors, and the headers of a live answer), and counts the bytes of any answer
+// that were written but not yet read by its client. A very slow reader counts like a client that reads nothing, because
+// the memory of a write is freed only when all of it has been read.
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Call, Route, Target } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
-import { guarded, once, stray } from '../shared/boundary.ts'
+import { first, guarded, once, stray } from '../shared/boundary.ts'
+import { MEMORY, type MemoryShare } from '../shared/memory.ts'
 import type { Mask } from '../shared/redact.ts'
 import { safeJson } from '../terminal/clean.ts'
 import type { ErrorWording } from './endpoint.ts'
-import { countUnread, disconnectAfter } from './unread.ts'
 
 /** A header of every answer: a browser must not guess a different type. */
 export const NOSNIFF = { 'x-content-type-options': 'nosniff' } as const
@@ -174,3 +176,52 @@ const visible = (value: string): string =>
 /** Keeps printable ASCII except `%`. All other characters become percent-encoded UTF-8. */
 export const encodeHeader = (value: string): string =>
   value.replace(/[^\x20-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part.toWellFormed()))
+
+const shares = new WeakMap<ServerResponse, MemoryShare>()
+
+/** Updates the count for a response. Call after every write that may wait, and after the data was read. */
+export function countUnread(response: ServerResponse, keyName: string | null, memory = MEMORY): void {
+  const bytes = response.destroyed ? 0 : response.writableLength
+  const before = shares.get(response)
+  if (bytes > 0 && !before) {
+    const share = memory.open(keyName, 'unread', () => response.destroy())
+    shares.set(response, share)
+    const release = () => share.release()
+    once(response, 'close', release, release)
+  }
+  shares.get(response)?.set(bytes)
+}
+
+/** Disconnects a client that reads nothing of its answer for `idle` ms, and counts the waiting bytes. */
+export function giveUpUnread(response: ServerResponse, keyName: string | null, idle: number): void {
+  if (!response.writableEnded || response.writableLength === 0) return
+  disconnectAfter(response, idle)
+  countUnread(response, keyName)
+}
+
+/** Disconnects a client that reads nothing for `idle` ms. Node's timer detects progress even within one large write. */
+export function disconnectAfter(response: ServerResponse, idle: number): void {
+  const destroy = () => void response.destroy()
+  once(response, 'timeout', destroy, destroy)
+  response.setTimeout(idle)
+}
+
+/**
+ * Waits until the client has read everything or has left. Disconnects it after `idle` ms without progress.
+ */
+export function untilRead(response: ServerResponse, keyName: string | null, idle: number): Promise<void> {
+  countUnread(response, keyName)
+  return new Promise((done) => {
+    const go = () => {
+      response.setTimeout(0)
+      countUnread(response, keyName)
+      done()
+    }
+    const giveUp = () => {
+      response.destroy()
+      go()
+    }
+    first(response, { drain: go, close: go, timeout: giveUp }, giveUp)
+    response.setTimeout(idle)
+  })
+}

@@ -17,10 +17,9 @@ import { on, REPORTED, stray } from '../shared/boundary.ts'
 import { safeJson } from '../terminal/clean.ts'
 import { asksForWebSocket } from '../websocket/handshake.ts'
 import type { Authenticate } from './auth.ts'
-import { answerBrokenRequest } from './broken-request.ts'
 import type { CallSlot, CallSlots } from './call-slots.ts'
 import type { Caller } from './caller.ts'
-import { serveInTurn } from './connection.ts'
+import { answerBrokenRequest, serveInTurn } from './connection.ts'
 import type {
   Admitted,
   AdmittedOther,
@@ -30,10 +29,9 @@ import type {
   ErrorWording,
   OtherEndpoint,
 } from './endpoint.ts'
-import type { KeyGuard } from './key-guard.ts'
+import type { KeyGuard } from './guards.ts'
 import { dropBody } from './pieces.ts'
-import { NOSNIFF, replyError, replyJson, replyTagged } from './reply.ts'
-import { giveUpUnread } from './unread.ts'
+import { giveUpUnread, NOSNIFF, replyError, replyJson, replyTagged } from './reply.ts'
 import type { WebSockets } from './web-sockets.ts'
 
 interface ServerOptions<Read, Live> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
-import { sessionOf } from './session.ts'
+import { sessionOf } from './client.ts'
 
 const ROWS: readonly [string, IncomingHttpHeaders, readonly unknown[], string | null][] = [
   ['nothing was sent', {}, [], null],

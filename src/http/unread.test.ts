@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { MemoryAccount, type MemoryLimits } from '../shared/memory.ts'
 import { processorMs } from '../test/test-processor-time.ts'
 import { pause } from '../test/test-until.ts'
-import { countUnread, untilRead } from './unread.ts'
+import { countUnread, untilRead } from './reply.ts'
 
 const MIB = 2 ** 20
 /** More bytes than the operating system buffers for a client that reads nothing. */

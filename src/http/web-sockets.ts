@@ -9,7 +9,7 @@ import { createHandshake } from '../websocket/handshake.ts'
 import { requestInside } from '../websocket/inner-socket.ts'
 import { ResponsesSocket } from '../websocket/responses-socket.ts'
 import { MAX_VALUES } from './body.ts'
-import { answerBrokenRequest } from './broken-request.ts'
+import { answerBrokenRequest } from './connection.ts'
 
 interface WebSocketLimits {
   /** Maximum open sockets; with several keys, each key has at most half. */

@@ -4,8 +4,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { mayReach, type Records } from '../call/objects.ts'
 import { isObject, type Json, listOrEmpty, member, textOf } from '../dialects/json.ts'
-import type { Caller } from '../http/caller.ts'
-import { uploadsIn } from '../http/upload-tokens.ts'
+import { type Caller, uploadsIn } from '../http/caller.ts'
 import type { Operation, Owner } from './operations.ts'
 
 /** Returns the recorded name of the object in a path. */

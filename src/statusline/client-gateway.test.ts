@@ -6,7 +6,7 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
-import { gatewayAddress } from './gateway-address.ts'
+import { gatewayAddress } from './remote-line.ts'
 import {
   bare,
   commands,

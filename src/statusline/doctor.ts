@@ -3,15 +3,26 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createMask } from '../shared/redact.ts'
-import { commandOf, readSettings } from './client-settings.ts'
-import { type Client, SETTINGS_SCOPES } from './clients.ts'
+import { isObject } from './client-input.ts'
+import {
+  type Client,
+  commandOf,
+  dataDirectory,
+  readSettings,
+  SETTINGS_SCOPES,
+  settingsFile,
+} from './clients.ts'
 import { type Flags, readFlags } from './flags.ts'
-import { type GatewayAddress, gatewayAddress } from './gateway-address.ts'
-import { dial, get, NoAnswerError } from './get.ts'
-import { isObject } from './payload.ts'
-import { dataDirectory, settingsFile } from './places.ts'
-import { readReceipt } from './receipt.ts'
-import { KEYLESS, WRONG_KEY } from './remote-line.ts'
+import { readReceipt } from './install.ts'
+import {
+  dial,
+  type GatewayAddress,
+  gatewayAddress,
+  get,
+  KEYLESS,
+  NoAnswerError,
+  WRONG_KEY,
+} from './remote-line.ts'
 
 /** Maximum time for the gateway's answer, ms. */
 const GATEWAY_MS = 2_000

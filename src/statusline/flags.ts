@@ -1,7 +1,5 @@
-// Options that follow the command in the client's settings. A mistake is reported on stderr and never
-// prevents the line.
-import { DEFAULT_SEGMENTS, isSegmentName, SEGMENT_NAMES, type SegmentName } from './segment-names.ts'
-import { isThemeName, THEME_NAMES, type ThemeName } from './themes.ts'
+// Options that follow the command in the client's settings, and the names that they may have: segments and themes. A
+// mistake is reported on stderr and never prevents the line.
 
 export interface Flags {
   /** Address of the gateway; null to use WAYBILL_URL. */
@@ -60,3 +58,56 @@ export function readFlags(args: readonly string[]): { flags: Flags; problems: st
   }
   return { flags, problems }
 }
+
+export const SEGMENT_NAMES = [
+  'route',
+  'fallback',
+  'strategy',
+  'latency',
+  'ttft',
+  'tokens',
+  'cost',
+  'session',
+  'cache',
+  'limits',
+  'context',
+  'place',
+] as const
+export type SegmentName = (typeof SEGMENT_NAMES)[number]
+export const DEFAULT_SEGMENTS: readonly SegmentName[] = ['route', 'fallback', 'strategy', 'latency', 'cost']
+
+const isSegmentName = (name: string): name is SegmentName =>
+  (SEGMENT_NAMES as readonly string[]).includes(name)
+
+/** Placeholder for an unknown age, as wide as the widest age. */
+export const AGE_PLACEHOLDER = '{___age___}'
+
+/** Meaning of a part of the line. */
+export type Tone = 'target' | 'label' | 'quiet' | 'plain' | 'money' | 'warning'
+
+/** Parameters of the SGR sequence for each tone; empty for none. */
+export type Theme = Readonly<Record<Tone, string>>
+
+const WEIGHT: Theme = { target: '1', label: '', quiet: '2', plain: '', money: '', warning: '1' }
+
+/**
+ * Colours by meaning. `default` has fixed colours of medium lightness that are readable on light and dark backgrounds; a
+ * test computes the contrast. `ansi` uses the terminal's palette. `mono` uses only font weight.
+ */
+export const THEMES = {
+  default: {
+    target: '1;38;5;32',
+    label: '',
+    quiet: '38;5;243',
+    plain: '',
+    money: '38;5;29',
+    warning: '1;38;5;166',
+  },
+  ansi: { ...WEIGHT, target: '1;36', money: '32', warning: '1;31' },
+  mono: WEIGHT,
+} satisfies Record<string, Theme>
+
+export type ThemeName = keyof typeof THEMES
+export const THEME_NAMES = Object.keys(THEMES) as ThemeName[]
+
+const isThemeName = (name: string): name is ThemeName => Object.hasOwn(THEMES, name)

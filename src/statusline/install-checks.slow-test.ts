@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
-import { program } from './places.ts'
+import { program } from './clients.ts'
 import { run } from './test-statusline.ts'
 
 const CLI = join(import.meta.dirname, '../cli.ts')

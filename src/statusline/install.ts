@@ -1,17 +1,20 @@
-// `install` and `uninstall`: edit the client's settings, with an install record. Another program's line is
-// never replaced; with `wrap` it becomes part of ours.
+// `install` and `uninstall`: edit the client's settings, with a receipt, so that `uninstall` can undo exactly that change
+// (LINE-11). Another program's line is never replaced; with `wrap` it becomes part of ours.
+
+import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { replaceFile } from '../shared/replace-file.ts'
 import {
   commandOf,
+  type Edit,
   type Key,
   putCommand,
   readSettings,
   settingOf,
   takeBack,
   withoutEntry,
-} from './client-settings.ts'
-import { dropReceipt, type Receipt, readReceipt, writeReceipt } from './receipt.ts'
+} from './clients.ts'
 
 interface InstallOptions {
   /** The client's settings file, with links resolved. */
@@ -94,3 +97,35 @@ function settingsOf(file: string, text: string): Readonly<Record<string, unknown
 /** Quotes a word for a POSIX shell. */
 const quote = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+
+export interface Receipt {
+  readonly file: string
+  readonly key: Key
+  readonly command: string
+  /** True if the file and the directory did not exist before. */
+  readonly created: boolean
+  /** Only the changed text, because the rest of the file may contain tokens. */
+  readonly edit: Edit
+}
+
+const receiptFile = (directory: string, file: string, key: Key): string =>
+  join(
+    directory,
+    'receipts',
+    `${createHash('sha256').update(`${key} ${file}`).digest('hex').slice(0, 16)}.json`,
+  )
+
+/** Returns the install record; null if Waybill did not install the line. */
+export function readReceipt(directory: string, file: string, key: Key): Receipt | null {
+  try {
+    return JSON.parse(readFileSync(receiptFile(directory, file, key), 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+const writeReceipt = (directory: string, receipt: Receipt): void =>
+  replaceFile(receiptFile(directory, receipt.file, receipt.key), `${JSON.stringify(receipt, null, 2)}\n`)
+
+const dropReceipt = (directory: string, { file, key }: Receipt): void =>
+  rmSync(receiptFile(directory, file, key), { force: true })

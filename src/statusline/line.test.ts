@@ -3,11 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cleanLabel, cut } from '../terminal/clean.ts'
 import { cells } from '../terminal/width.ts'
-import { factsOf } from './facts.ts'
-import { renderLine } from './line.ts'
-import { SEGMENT_NAMES, type SegmentName } from './segment-names.ts'
-import type { View } from './segments.ts'
-import { THEME_NAMES, THEMES } from './themes.ts'
+import { SEGMENT_NAMES, type SegmentName, THEME_NAMES, THEMES } from './flags.ts'
+import { renderLine, type View } from './line.ts'
+import { factsOf } from './lookup.ts'
 
 const record = {
   id: '01a1fd68-9e8c-73d6-b02a-201bb6390c9a',

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { isObject } from './payload.ts'
+import { isObject } from './client-input.ts'
 
 /** Cache key of a line: the gateway's address, the session, the model, and the line's appearance. */
 export type Subject = readonly (string | null)[]

@@ -2,19 +2,14 @@
 // renders the line. This program sends the required facts, and caches the line for when the gateway does not answer.
 // Loads only the modules that it needs.
 import type { Readable } from 'node:stream'
-import { cleanLabel, isOrdinary, type Measure } from '../terminal/clean.ts'
+import { cleanLabel, cut, isOrdinary, type Measure } from '../terminal/clean.ts'
 import { isColourless, showsLinks, terminalColumns } from '../terminal/environment.ts'
 import { ago } from '../terminal/numbers.ts'
-import { firstObject } from './client-input.ts'
-import { type Flags, readFlags } from './flags.ts'
-import { gatewayAddress } from './gateway-address.ts'
-import { dial } from './get.ts'
+import { firstObject, type Payload, readPayload } from './client-input.ts'
+import { AGE_PLACEHOLDER, type Flags, readFlags, THEMES, type ThemeName } from './flags.ts'
 import { memoryDirectory, openMemory } from './memory.ts'
-import { ownLine } from './own-line.ts'
-import { type Payload, readPayload } from './payload.ts'
 import { directoryLabel } from './place.ts'
-import { askForLine, type RemoteGateway, sound } from './remote-line.ts'
-import { AGE_PLACEHOLDER } from './segment-names.ts'
+import { askForLine, dial, gatewayAddress, type RemoteGateway, sound } from './remote-line.ts'
 
 const GATEWAY_MS = 150
 /** Maximum length that the gateway accepts. */
@@ -173,4 +168,21 @@ const printed = (lines: readonly string[], problems: readonly string[]): Printed
 function addressOf(text: string): URL | null {
   const url = URL.parse(text)
   return url && /^https?:$/.test(url.protocol) ? url : null
+}
+
+/**
+ * Returns one line of at most `columns` cells. The first part always stays, and the last part is dropped first
+ * (LINE-06).
+ */
+function ownLine(
+  parts: readonly string[],
+  columns: number | null,
+  theme: ThemeName | null,
+  cells: Measure,
+): string {
+  const limit = columns ?? Number.POSITIVE_INFINITY
+  const count = parts.findLastIndex((_, at) => cells(parts.slice(0, at + 1).join(' · ')) <= limit)
+  const rest = parts.slice(1, count + 1).map((part) => ` · ${part}`)
+  const quiet = theme === null || rest.length === 0 ? '' : `\u001b[${THEMES[theme].quiet}m`
+  return `${cut(parts[0]!, limit, cells)}${quiet}${rest.join('')}${quiet && '\u001b[0m'}`
 }

@@ -1,8 +1,10 @@
-// Requests the finished line from the gateway. Uses only this read endpoint, so it cannot cause an inference
-// (LINE-04). Trusts nothing, because another program may be listening on that address.
-import type { Socket } from 'node:net'
+// Finds the gateway and requests the finished line from it. Uses only this read endpoint, so it cannot cause an inference
+// (LINE-04). Trusts nothing, because another program may be listening on that address. Makes one GET over a bare socket
+// in HTTP/1.0: an answer is headers, a body, and the end of the connection. The whole program may take only 6 ms more
+// than an empty one, and Node's own client would cost 3 ms of that (LINE-09).
+import { connect, type Socket } from 'node:net'
 import { clean, cut, type Measure } from '../terminal/clean.ts'
-import { get, NoAnswerError } from './get.ts'
+import { findKey } from '../terminal/key.ts'
 
 /** Error codes of a gateway that requires a key, or does not know the given one. */
 export const KEYLESS = 'requires a key'
@@ -59,4 +61,106 @@ export function sound(line: string, columns: number | null, cells: Measure): str
       return text
     })
     .join('')
+}
+
+const LIMIT_BYTES = 256 * 1024
+
+/** Error if the gateway did not answer. The message is short enough for the line, and contains no secret. */
+export class NoAnswerError extends Error {
+  override name = 'NoAnswerError' as const
+}
+
+/** Opens a connection to the host of `url`; `get` reports a failure. */
+export function dial(url: URL): Socket {
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  // Uses `getBuiltinModule`, because a literal import would always load TLS.
+  const socket =
+    url.protocol === 'https:'
+      ? process
+          .getBuiltinModule('node:tls')
+          .connect({ host, port: Number(url.port) || 443, servername: host })
+      : connect({ host, port: Number(url.port) || 80 })
+  return socket.on('error', () => {})
+}
+
+/** Requests `target` (path and query) from `host` over a separate connection. Rejects with NoAnswerError. */
+export function get(
+  socket: Socket,
+  host: string,
+  target: string,
+  key: string | null,
+  ms: number,
+): Promise<{ status: number; type: string; body: string }> {
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string) => {
+      clearTimeout(timer)
+      socket.destroy()
+      reject(new NoAnswerError(reason))
+    }
+    const timer = setTimeout(() => fail('did not answer in time'), ms)
+    if (socket.destroyed) return fail('is not there')
+    const authorization = key === null ? '' : `authorization: Bearer ${key}\r\n`
+    socket.write(`GET ${target} HTTP/1.0\r\nhost: ${host}\r\n${authorization}\r\n`)
+    const chunks: Buffer[] = []
+    let bytes = 0
+    socket.on('error', () => fail('is not there'))
+    socket.on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes > LIMIT_BYTES) fail('sent an invalid answer')
+    })
+    socket.on('end', () => {
+      const answer = Buffer.concat(chunks).toString('utf8')
+      const status = /^HTTP\/1\.[01] ([1-5]\d\d)\b/.exec(answer)?.[1]
+      const headersEnd = answer.indexOf('\r\n\r\n')
+      if (status === undefined || headersEnd < 0) return fail('sent an invalid answer')
+      clearTimeout(timer)
+      const type = /^content-type: *(.*)$/im.exec(answer.slice(0, headersEnd))?.[1] ?? ''
+      resolve({ status: Number(status), type: type.trim(), body: answer.slice(headersEnd + 4) })
+    })
+  })
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+export const DEFAULT_URL = 'http://127.0.0.1:4949'
+
+export interface GatewayAddress {
+  /** As written. */
+  readonly url: string
+  readonly key: string | null
+  /** Name of the variable or file with the key; null without a key. */
+  readonly keyFrom: string | null
+  /** Reason why a given key is missing; contains no secret. */
+  readonly problem: string | null
+}
+
+/** Uses the option, then WAYBILL_URL, then the gateway that Claude Code itself calls, with its key. */
+export function gatewayAddress(
+  url: string | null | undefined,
+  keyFile: string | null | undefined,
+  env: Env,
+): GatewayAddress {
+  const named = url ?? env.WAYBILL_URL
+  const clients = named === undefined ? clientsOwn(env) : null
+  const file = keyFile ?? env.WAYBILL_KEY_FILE ?? null
+  const { key, problem } = findKey(env, file)
+  const own = key === null ? (clients?.key ?? null) : null
+  return {
+    url: named ?? clients?.url ?? DEFAULT_URL,
+    key: key ?? own,
+    keyFrom: key !== null ? (env.WAYBILL_KEY ? 'WAYBILL_KEY' : file) : own && clients!.keyFrom,
+    problem,
+  }
+}
+
+/** Returns the address and key that Claude Code uses instead of Anthropic's; null if it calls Anthropic. */
+function clientsOwn(env: Env): { url: string; key: string | null; keyFrom: string } | null {
+  const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: token, ANTHROPIC_API_KEY: apiKey } = env
+  if (!url || /(^|\.)anthropic\.com$/i.test(URL.parse(url)?.hostname ?? '')) return null
+  return {
+    url,
+    key: findKey({ WAYBILL_KEY: token || apiKey }, null).key,
+    keyFrom: token ? 'ANTHROPIC_AUTH_TOKEN' : 'ANTHROPIC_API_KEY',
+  }
 }

@@ -1,6 +1,6 @@
 // `subagentStatusLine` (LINE-10): reads one object with tasks and prints one JSON line for each task with a
 // known route. A task without a line keeps the client's own row.
-import { isObject, textOrNull } from './payload.ts'
+import { isObject, textOrNull } from './client-input.ts'
 
 interface Subagent {
   readonly id: string

@@ -11,7 +11,7 @@ import { callsFor } from '../dialects/test-samples.ts'
 import { testGateway } from '../test/test-gateway.ts'
 import { processorMs } from '../test/test-processor-time.ts'
 import { sample } from '../test/test-size.ts'
-import { createKeyGuard } from './key-guard.ts'
+import { createKeyGuard } from './guards.ts'
 
 const MINE = 'wb_mine-0123456789_abcdefghij'
 const OTHERS = 'ABSK+the/other+key=='

@@ -1,11 +1,14 @@
-// Refuses a gateway key in a URL, because URLs end up in histories and logs, and in a header that goes to a
-// provider. Recognizes a key by its parameter's name, and by its value anywhere. Holds keys only as digests.
+// Refuses requests made by a web page (a foreign Host as in DNS rebinding, a foreign Origin, or no Origin although the
+// browser reports another site). Refuses a gateway key in a URL, because URLs end up in histories and logs, and in a
+// header that goes to a provider. Recognizes a key by its parameter's name, and by its value anywhere. Holds keys only
+// as digests.
 import { hash } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
 import type { KeyConfig } from '../config/load.ts'
 import { GatewayError } from '../core/errors.ts'
 import { GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
-import { type PageTokens, TOKEN_PREFIX } from './page-tokens.ts'
+import { type PageTokens, TOKEN_PREFIX } from './caller.ts'
 
 export interface KeyGuard {
   /**
@@ -177,3 +180,52 @@ const isOfLength = ({ length }: string): boolean => length >= MIN_LENGTH && leng
 /** Decodes each byte separately: keys are ASCII, and invalid UTF-8 must not stop the search. */
 const decoded = (text: string): string =>
   text.replace(/%([\da-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+
+/**
+ * Returns a guard. Clients may call the gateway by the address that it listens on, as `localhost`, by a
+ * loopback address, or by a name in `allowedHosts`. If it listens on every address (`0.0.0.0` or `::`), any
+ * IP address is a valid Host, because rebinding needs a name.
+ *
+ * A page may call the gateway from the origin that it calls, with the same scheme, name and port. Any other
+ * port of this machine may belong to any user. Pages of an allowed host may also call, by http or https, on
+ * the called port or the scheme's default port, because a proxy in front may use another port. Origins in
+ * `allowedOrigins` must match exactly.
+ */
+export function createHostGuard(
+  bind: string,
+  allowedHosts: readonly string[],
+  allowedOrigins: readonly string[],
+): (request: IncomingMessage) => void {
+  const trusted = new Set(allowedHosts.map((name) => name.toLowerCase()))
+  const names = new Set(['localhost', '127.0.0.1', '::1', bind.toLowerCase(), ...trusted])
+  const origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()))
+
+  const everywhere = names.has('0.0.0.0') || names.has('::')
+  const isOwn = (host: string) => names.has(host) || (everywhere && isIP(host) !== 0)
+  const mayCall = (origin: string, host: string): boolean => {
+    if (origin === `http://${host}` || origins.has(origin)) return true
+    const [, name, port] = /^https?:\/\/(\[[^\]]+\]|[^/:@?#\s]+)(:\d+)?$/.exec(origin) ?? []
+    if (name === undefined || !trusted.has(name)) return false
+    return port === undefined || host.endsWith(`]${port}`) || /^[^:]+(:\d+)$/.exec(host)?.[1] === port
+  }
+
+  return ({ headers }) => {
+    const host = (headers.host ?? '').toLowerCase()
+    if (!isOwn(hostName(host)))
+      throw new GatewayError(
+        'host_not_allowed',
+        'This Host is not allowed here; the operator can add it to server.allowed_hosts.',
+      )
+    const { origin } = headers
+    // A link may be followed from any site, but a subresource without an Origin is refused.
+    const isLoaded = headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate'
+    if (origin === undefined ? isLoaded : !mayCall(origin.toLowerCase(), host))
+      throw new GatewayError(
+        'host_not_allowed',
+        'Requests from this Origin are not allowed here; the operator can add it to server.allowed_origins.',
+      )
+  }
+}
+
+/** Returns the name in a Host header without the port and IPv6 brackets. */
+const hostName = (host: string): string => /^\[(.+)\](:\d+)?$/.exec(host)?.[1] ?? host.replace(/:\d+$/, '')
