@@ -284,7 +284,7 @@ export class PassthroughCall implements Receiver {
       this.#answerBy ??= clock.monotonic() + answer
       // All pages of a list are one answer.
       const left = this.#pages === 0 ? answer : Math.max(this.#answerBy - clock.monotonic(), 0)
-      this.#exchange = new PassthroughExchange(this, { idle, answer: left })
+      this.#exchange = new PassthroughExchange(this, keyName, { idle, answer: left })
       if (this.#isGone) return this.#exchange.abort()
       provider.dispatcher.dispatch(
         {

@@ -7,6 +7,7 @@ import type { ErrorCode } from '../core/errors.ts'
 import { after, guarded } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 import { clock, type Timer } from '../shared/clock.ts'
+import { inTurn, mustWait } from '../shared/turns.ts'
 
 export interface Receiver {
   /**
@@ -47,6 +48,7 @@ type Controller = Dispatcher.DispatchController
 
 export class PassthroughExchange implements Dispatcher.DispatchHandler {
   readonly #receiver: Receiver
+  readonly #keyName: string | null
   readonly #waits: Waits
   #controller: Controller | null = null
   /** Small pieces that arrived together, and are passed on together: each pass costs as much as for a large one. */
@@ -55,13 +57,15 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
   #stopped: Error | null = null
   #hasStarted = false
   #isPaused = false
+  #awaitsTurn = false
   #isOver = false
   /** Time by which an answer that is read before it is sent must be complete, ms of the `performance` clock. */
   #until = Number.POSITIVE_INFINITY
 
   /** Limits the provider's time from now on. */
-  constructor(receiver: Receiver, waits: Waits) {
+  constructor(receiver: Receiver, keyName: string | null, waits: Waits) {
     this.#receiver = receiver
+    this.#keyName = keyName
     this.#waits = waits
     this.#wait(waits.answer)
   }
@@ -73,6 +77,11 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
 
   resume(): void {
     this.#isPaused = false
+    this.#goOn()
+  }
+
+  #goOn(): void {
+    if (this.#isPaused || this.#awaitsTurn || this.#isOver) return
     this.#wait(this.#waits.idle)
     this.#controller?.resume()
   }
@@ -111,6 +120,19 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
       process.nextTick(guarded(pass, (error) => this.#receiver.broken(error)))
     }
     this.#small.add(piece)
+    if (!this.#awaitsTurn && mustWait(this.#keyName, piece.length)) this.#readInTurn(controller)
+  }
+
+  /** Reads the next small pieces when it is the turn of the key, because each takes as long as some hundred bytes. */
+  #readInTurn(controller: Controller): void {
+    this.#awaitsTurn = true
+    this.#timer?.close()
+    controller.pause()
+    const goOn = () => {
+      this.#awaitsTurn = false
+      this.#goOn()
+    }
+    inTurn(this.#keyName, goOn, (error) => this.#receiver.broken(error))
   }
 
   #passSmall(controller: Controller): void {
@@ -171,7 +193,7 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
 
   #wait(ms: number): void {
     this.#timer?.close()
-    if (this.#isOver || this.#isPaused) return
+    if (this.#isOver || this.#isPaused || this.#awaitsTurn) return
     const left = Math.min(ms, this.#until - clock.monotonic())
     this.#timer = after(
       left,

@@ -735,3 +735,39 @@ test('a relayed answer cannot run in the origin of the gateway’s page, whateve
         assert.equal(headers.get('x-content-type-options'), 'nosniff')
       }
 })
+
+test('an answer in chunks of one byte is read some thousand chunks at once, while another key has a call open', async (t) => {
+  const size = 60_000
+  const provider = await startProvider(t, ({ socket }, { body }) => {
+    if (String(body) === 'b') return // the call of the other key stays open
+    socket!.write('HTTP/1.1 200 OK\r\ncontent-type: audio/mpeg\r\ntransfer-encoding: chunked\r\n\r\n')
+    socket!.write(`${'1\r\nx\r\n'.repeat(size)}0\r\n\r\n`)
+  })
+  const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
+  const gateway = await gatewayTo(
+    t,
+    { one: { dialect: 'openai', origin: provider.origin } },
+    `passthrough: [audio]
+keys: [ { name: a, digest: "${digest('a-key-of-the-test')}" }, { name: b, digest: "${digest('b-key-of-the-test')}" } ]`,
+  )
+  const speak = (key: string, signal: AbortSignal) =>
+    fetch(`${gateway.url}/v1/audio/speech`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}-key-of-the-test` },
+      body: key,
+      signal,
+    })
+  const other = new AbortController()
+  const open = speak('b', other.signal).catch(() => {})
+  await until('the other key has a call open', () => provider.begun.count === 1)
+  // The gateway writes what it has read at once as one chunk.
+  const chunks: number[] = []
+  for await (const chunk of (await speak('a', t.signal)).body!) chunks.push(chunk.length)
+  other.abort()
+  await open
+  assert.equal(
+    chunks.reduce((sum, length) => sum + length, 0),
+    size,
+  )
+  assert.ok(Math.max(...chunks) <= 4_096, `${Math.max(...chunks)} at once`)
+})

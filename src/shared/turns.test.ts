@@ -89,6 +89,8 @@ test('a key waits after many small pieces as after a large one, if other keys ha
   t.after(() => bob.release())
   assert.deepEqual(pieces('ann'), [false, false, false, true])
   assert.equal(mustWait('ann', 1), true, 'it has had no turn yet')
+  const ofOneByte = Array.from({ length: 1_100 }, () => mustWait('eve', 1))
+  assert.ok(ofOneByte.indexOf(true) > 900, 'each takes as long as some hundred bytes')
   await new Promise<void>((resolve) => inTurn('ann', resolve, fault))
   assert.deepEqual(pieces('ann'), [false, false, false, true])
 })

@@ -8,6 +8,9 @@ import { MEMORY } from './memory.ts'
 /** Bytes from which reading needs a turn. It takes about a millisecond. */
 export const LARGE_BYTES = 2 ** 18
 
+/** Bytes as which a piece counts in addition to its own: reading a piece of one byte takes about a microsecond. */
+const PIECE_BYTES = 2 ** 8
+
 /** Pause after a piece of work while other keys have calls open, in times of what the work took. */
 const PAUSE_TIMES = 3
 
@@ -41,11 +44,11 @@ export function resultInTurn<Result>(
 }
 
 /**
- * Counts bytes that have arrived for a key. Returns true if the key must wait for its turn before it reads more, because
+ * Counts a piece that has arrived for a key. Returns true if the key must wait for its turn before it reads more, because
  * many small pieces take as long as a large one and other keys have calls open.
  */
 export function mustWait(keyName: string | null, bytes: number): boolean {
-  const size = (arrived.get(keyName) ?? 0) + bytes
+  const size = (arrived.get(keyName) ?? 0) + bytes + PIECE_BYTES
   const isLarge = size >= LARGE_BYTES
   const isWait = isLarge && hasOtherKeys(keyName)
   arrived.set(keyName, isLarge && !isWait ? 0 : size)

@@ -18,7 +18,12 @@ const HEAPS = [192, 256, 512]
 const ATTACK_MS = IS_FULL ? 4_000 : 2_000
 /** Calls of the other key before the attack, and the fewest during it. */
 const CALLS = 30
-/** Maximum time of a call during an attack, compared with the time without one. */
+/** Maximum processor time of the longest turn of the event loop during a call of another key, ms. */
+const MOST_TURN_MS = 50
+/**
+ * Maximum processor time during a call under attack, compared with a call before. Judged by a full run on an idle
+ * machine: on a busy one the provider of the call answers later, and the gateway works for the attacker meanwhile.
+ */
 const MOST_TIMES = 5
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!
@@ -26,6 +31,7 @@ const shown = (values: readonly number[]): string =>
   `${median(values).toFixed(1)} (at most ${Math.max(...values).toFixed(1)})`
 
 type Gateway = Awaited<ReturnType<typeof startSmallHeap>>
+type Call = Awaited<ReturnType<Gateway['call']>>
 
 /** Runs an attack, and judges its effect on the calls of another key. */
 async function attacked(t: TestContext, heap: number, name: string): Promise<void> {
@@ -37,16 +43,16 @@ async function attacked(t: TestContext, heap: number, name: string): Promise<voi
   const gateway = await startSmallHeap(t, heap, more, '', provider)
   const alive = () => assert.equal(gateway.exited(), null, gateway.said().slice(-500))
   const others = async () => {
-    const { status, text, ms, served } = await gateway.call('bob').catch((error) => {
+    const answer = await gateway.call('bob').catch((error) => {
       alive()
       throw error
     })
-    assert.equal(status, 200, text)
-    return { ms, served }
+    assert.equal(answer.status, 200, answer.text)
+    return answer
   }
 
   for (let n = 0; n < 2 * CALLS; n++) await others() // compiles the code
-  const alone: { ms: number; served: number }[] = []
+  const alone: Call[] = []
   for (let n = 0; n < CALLS; n++) alone.push(await others())
   let isOver = false
   const over = once(worker, 'message').then(() => {
@@ -54,7 +60,7 @@ async function attacked(t: TestContext, heap: number, name: string): Promise<voi
   })
   worker.postMessage({ name, port: gateway.port, ms: ATTACK_MS })
   await sleep(100)
-  const during: { ms: number; served: number }[] = []
+  const during: Call[] = []
   const health: number[] = []
   while (!isOver || during.length < CALLS) {
     during.push(await others())
@@ -70,16 +76,23 @@ async function attacked(t: TestContext, heap: number, name: string): Promise<voi
   alive()
   worker.postMessage({ name: null })
   const [inferences] = await once(worker, 'message')
-  const [ms, served_ms] = [during.map(({ ms }) => ms), during.map(({ served }) => served)]
-  const times = median(served_ms) / median(alone.map(({ served }) => served))
+  const [ms, served_ms, turns] = (['ms', 'served', 'longest'] as const).map((name) =>
+    during.map((call) => call[name]),
+  )
+  const times = median(served_ms!) / median(alone.map(({ served }) => served))
   t.diagnostic(
-    `another key alone: ${shown(alone.map(({ ms }) => ms))} ms, ${shown(alone.map(({ served }) => served))} ms of processor time; meanwhile: ${shown(ms)} ms, ${shown(served_ms)} ms of processor time, ${times.toFixed(1)} times; /healthz ${shown(health)} ms; ${during.length} calls, ${gateway.mostMemory()} MiB resident, empty after ${held} ms; ${JSON.stringify(recordOf(gateway))}, ${inferences} inferences`,
+    `another key alone: ${shown(alone.map(({ ms }) => ms))} ms, ${shown(alone.map(({ served }) => served))} ms of processor time; meanwhile: ${shown(ms!)} ms, ${shown(served_ms!)} ms of processor time, ${times.toFixed(1)} times, longest turn ${shown(turns!)} ms; /healthz ${shown(health)} ms; ${during.length} calls, ${gateway.mostMemory()} MiB resident, empty after ${held} ms; ${JSON.stringify(recordOf(gateway))}, ${inferences} inferences`,
   )
   assert.ok(
     recordOf(gateway).attempts >= inferences,
     `${inferences} inferences, of which some are not on record`,
   )
-  assert.ok(times <= MOST_TIMES, `the calls of another key took ${times.toFixed(1)} times the processor time`)
+  assert.ok(median(turns!) <= MOST_TURN_MS, `calls of another key wait for turns of ${shown(turns!)} ms`)
+  if (IS_FULL)
+    assert.ok(
+      times <= MOST_TIMES,
+      `the calls of another key took ${times.toFixed(1)} times the processor time`,
+    )
 }
 
 /** Waits until the attacker is served again. */
@@ -115,9 +128,6 @@ function recordOf({ data }: Gateway): { readonly calls: number; readonly attempt
   db.close()
   return row as ReturnType<typeof recordOf>
 }
-
-/** Maximum processor time of one turn of the event loop for an answer of 8 MiB, ms. */
-const MOST_TURN_MS = 50
 
 test(`an answer of 8 MiB takes at most ${MOST_TURN_MS} ms of processor time in one turn of the event loop (FAIL-06)`, async (t) => {
   const gateway = await startSmallHeap(t, 1_024)

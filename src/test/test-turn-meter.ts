@@ -1,20 +1,19 @@
-// Measures the longest turn of the event loop of a program, in processor time. Loaded with `--import`. Writes the
-// milliseconds to the file that TURN_METER names, whenever a turn was longer, and starts again when the file is deleted.
-import { existsSync, writeFileSync } from 'node:fs'
+// Measures the turns of the event loop of a program, in processor time. Loaded with `--import`. Writes the milliseconds
+// of every turn that takes some to the file that TURN_METER names, one a line.
+import { openSync, writeSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 import { processorMs } from './test-processor-time.ts'
 
+/** Turns that are not written, because there are thousands, ms. */
+const SHORT_MS = 0.5
+
 const file = process.env.TURN_METER
 if (isMainThread && file !== undefined) {
+  const turns = openSync(file, 'a')
   let before = processorMs()
-  let longest = 0
   const measure = () => {
-    const now = processorMs()
-    if (!existsSync(file)) longest = 0
-    if (now - before > longest) {
-      longest = now - before
-      writeFileSync(file, String(longest))
-    }
+    const ms = processorMs() - before
+    if (ms >= SHORT_MS) writeSync(turns, `${ms}\n`)
     before = processorMs()
   }
   setInterval(measure, 1).unref()
