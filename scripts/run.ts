@@ -37,6 +37,7 @@ export const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>
     package: 'release/package.ts',
     image: 'release/image.sh',
     prices: 'release/prices.ts',
+    'newer-prices': 'release/newer-prices.ts',
     drift: 'release/drift.ts',
   },
 }

@@ -1,6 +1,8 @@
-// Tests the reported changes of a newer price table with two small made-up tables.
+// Tests the reported changes of a newer price table, and the rows carried over from a newer edition, with small
+// made-up tables.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { newerModels } from './newer-prices.ts'
 import { type ComparedPrices, differences } from './prices.ts'
 
 const before: ComparedPrices = [
@@ -49,4 +51,33 @@ test('the report on a newer price table lists cheaper, dearer, changed, new and 
     '- fresh: a new provider, 2 models',
   ])
   assert.deepEqual(differences(before, before), [])
+})
+
+test('a row is carried over if its model is new, or has another name or price, and if the installed edition can compute it', () => {
+  const model = (id: string, prices: object, match: object = { equals: id }) =>
+    ({ id, match, prices }) as never
+  const table = (...models: never[]) => [{ id: 'alpha', models }]
+  const installed = table(
+    model('same', { input_mtok: 1 }),
+    model('dearer', { input_mtok: 1 }),
+    model('renamed', { input_mtok: 1 }),
+    model('dated', [
+      { constraint: { start_date: '2026-01-02', type: 'start_date' }, prices: { input_mtok: 1 } },
+    ]),
+  )
+  const newer = table(
+    model('same', { input_mtok: 1 }),
+    model('dearer', { input_mtok: 2 }),
+    model('renamed', { input_mtok: 1 }, { or: [{ equals: 'renamed' }, { equals: 'other' }] }),
+    model('dated', [{ constraint: { start_date: '2026-01-02' }, prices: { input_mtok: 1 } }]),
+    model('new', [{ constraint: null, prices: { input_mtok: 1 } }]),
+    model('by-letter', { input_letters: 1 }),
+  )
+  const found = newerModels(installed, newer, new Set(['alpha']))
+  assert.deepEqual(
+    found.flatMap(({ models }) => models.map(({ id }) => id)),
+    ['dearer', 'renamed', 'new'],
+  )
+  assert.deepEqual(found[0]?.models[2]?.prices, [{ prices: { input_mtok: 1 } }])
+  assert.deepEqual(newerModels(installed, newer, new Set(['beta'])), [])
 })

@@ -1,7 +1,7 @@
 // Findings about the state of the gateway, as sentences for `waybill doctor` and the page. Pure; uses only
 // the configuration and its arguments.
 import type { Config } from '../config/load.ts'
-import { createPricer, PRICE_TABLE, pricingOf } from '../pricing/pricing.ts'
+import { createPricer, NEWER_PRICES, PRICE_TABLE, pricingOf } from '../pricing/pricing.ts'
 import { clock } from '../shared/clock.ts'
 
 export interface Finding {
@@ -59,9 +59,9 @@ const DAY = 86_400_000
 
 /** Reports the age of the built-in prices, and the targets for which the cost will be null. */
 export function priceFindings(config: Config, now = clock.now()): Finding[] {
-  const { name, version, date } = PRICE_TABLE
+  const { version, date } = NEWER_PRICES
   const days = Math.floor((now - Date.parse(date)) / DAY)
-  const of = `the built-in prices are ${days} days old (${name} ${version}, ${date})`
+  const of = `the built-in prices are ${days} days old (${PRICE_TABLE.name} ${version}, ${date})`
   const age: Finding =
     days <= OLD_PRICES_DAYS
       ? { verdict: 'ok', text: of }

@@ -6,7 +6,7 @@ import { GatewayError } from '../core/errors.ts'
 import { type Finding, fillFindings, priceFindings } from '../core/findings.ts'
 import { CHORES, type Chore, type ChoreFailure, describeFailure } from '../core/upkeep.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import { PRICE_TABLE } from '../pricing/pricing.ts'
+import { NEWER_PRICES, PRICE_TABLE } from '../pricing/pricing.ts'
 import { billComparison, readLastReports } from '../reconcile/last-report.ts'
 import type { FleetStanding, ReadContext } from './context.ts'
 import { noQuery } from './query.ts'
@@ -71,8 +71,8 @@ export const health = {
         artifacts: config.artifacts,
       },
       prices: {
-        table: `${PRICE_TABLE.name} ${PRICE_TABLE.version}`,
-        date: PRICE_TABLE.date,
+        table: `${PRICE_TABLE.name} ${NEWER_PRICES.version}`,
+        date: NEWER_PRICES.date,
         own: Object.values(config.models).filter(({ price }) => price !== undefined).length,
       },
       failing_chores: context.failingChores().map(({ chore, reason, since }) => {

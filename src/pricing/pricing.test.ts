@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { calcPrice } from '@pydantic/genai-prices'
 import fc from 'fast-check'
 import { clock } from '../shared/clock.ts'
-import { createPricer, createQuote } from './pricing.ts'
+import { createPricer, createQuote, newerTables } from './pricing.ts'
 
 const pricing = {
   baseUrls: {
@@ -38,11 +38,16 @@ for (const [provider, model] of [
         (input, output, part) => {
           const cached = Math.floor(input * part)
           const at = Date.UTC(2026, 10, 21)
-          const expected = calcPrice(
-            { input_tokens: input, output_tokens: output, cache_read_tokens: cached, cache_write_tokens: 0 },
-            model,
-            { providerId: provider, timestamp: new Date(at) },
-          )!
+          const counts = {
+            input_tokens: input,
+            output_tokens: output,
+            cache_read_tokens: cached,
+            cache_write_tokens: 0,
+          }
+          const newer = newerTables().get(provider)
+          const expected =
+            (newer && calcPrice(counts, model, { provider: newer, timestamp: new Date(at) })) ??
+            calcPrice(counts, model, { providerId: provider, timestamp: new Date(at) })!
           const { usd, price: used } = price({ provider, model }, tokens(input, output, cached), at)
           assert.ok(
             Math.abs(usd! - expected.total_price) <= 1e-9 * Math.max(1, expected.total_price),
@@ -151,7 +156,7 @@ test('a price applies only between its dates and at its hours', () => {
   assert.ok(Math.abs(at('anthropic', 'claude-sonnet-5-5', Date.UTC(2026, 9, 8), read)! - 0.0102) < 1e-9)
   const noon = Date.UTC(2026, 10, 21, 8)
   const cost = at('deepseek', 'deepseek-v4-flash', noon, [10_000, 1_000, 6_000])!
-  assert.ok(Math.abs(cost - 0.003164) < 1e-9, String(cost))
+  assert.ok(Math.abs(cost - 0.002436) < 1e-9, String(cost))
 })
 
 test('the operator can set factors and fees, for a configured price or for the listed price', () => {
@@ -178,6 +183,40 @@ test('the operator can set factors and fees, for a configured price or for the l
   )
   assert.ok(Math.abs(of('alpha', 'a', 1_001, {}).usd! - (1_001 * 10 + 1_000 * 20) / 1e6) < 1e-9)
   assert.deepEqual(of('alpha', 'a', 10, { region: 'us' }).missing, ['region'])
+})
+
+test('a model has a price by its own name only: six models of this autumn, and none of their possible successors', () => {
+  const baseUrls = {
+    openai: 'https://api.openai.com/v1',
+    anthropic: 'https://api.anthropic.com',
+    azure: 'https://mine.openai.azure.com/openai/v1',
+    perplexity: 'https://api.perplexity.ai',
+  }
+  const price = createPricer({ baseUrls, own: {} })
+  const costOf = (id: string) => {
+    const [provider = '', model = ''] = id.split('/')
+    return price({ provider, model }, tokens(100_000, 10_000), Date.UTC(2026, 10, 28)).usd
+  }
+  for (const [id, usd] of [
+    ['openai/gpt-6.1-sol', 0.3],
+    ['openai/gpt-6.1-terra', 0.15],
+    ['openai/gpt-6-rosalind', 2.25],
+    ['anthropic/claude-fable-5-2', 1.2],
+    ['anthropic/claude-fable-5-2-20261109', 1.2],
+    ['openai/gpt-6.2-sol', 0.3],
+    ['openai/gpt-6.2-astra', 1.2],
+    ['azure/gpt-6.1-sol', 0.3],
+    ['openai/gpt-realtime-2.1', 0.64],
+    ['perplexity/sonar', 0.122],
+  ] as const)
+    assert.ok(Math.abs((costOf(id) ?? -1) - usd) < 1e-9, `${id}: ${costOf(id)}`)
+  for (const id of [
+    'openai/gpt-6.3-sol',
+    'openai/gpt-6.1-luna',
+    'anthropic/claude-fable-5-3',
+    'openai/gpt-6.2-astra-law',
+  ])
+    assert.equal(costOf(id), null, id)
 })
 
 test('calls to a flat-rate provider count as paid by the subscription', () => {

@@ -1,8 +1,11 @@
 // Converts token counts to US dollars, with the applied price. Uses only the price table.
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type {
   calcPrice as CalcPrice,
   findProvider as FindProvider,
+  MatchLogic,
+  ModelInfo,
   ModelPrice,
   Provider,
 } from '@pydantic/genai-prices'
@@ -10,6 +13,7 @@ import type { Config } from '../config/load.ts'
 import { type Target, type Tokens, targetId } from '../core/call.ts'
 import type { Served, TokenKind } from '../core/served.ts'
 import { clock } from '../shared/clock.ts'
+import { packageFile } from '../shared/package-root.ts'
 import { ownRates } from './axes.ts'
 import { type Cost, type OwnPrice, type PricedTokens, UNKNOWN_USAGE } from './cost.ts'
 import { servedCost } from './served-cost.ts'
@@ -22,6 +26,12 @@ const calcPrice: typeof CalcPrice = (...args) => table().calcPrice(...args)
 
 /** Name, version and release date of the price table. A test compares them with the installed table. */
 export const PRICE_TABLE = { name: 'genai-prices', version: '0.1.8', date: '2026-09-23' } as const
+
+/**
+ * Version of the newer edition of the table, whose rows take precedence, and the date of the newest check that
+ * it names. A test compares them with newer-prices.jsonl.
+ */
+export const NEWER_PRICES = { version: '0.2.3', date: '2026-10-26' } as const
 
 /** Settings that affect prices. */
 interface Pricing {
@@ -232,10 +242,11 @@ function costOf(
     : UNKNOWN_PRICE
 }
 
-/** Returns the library's price for a million tokens of each kind; null for tiered or timed prices. */
+/** Returns the library's price for a token of each kind; null for tiered or timed prices, or a price per request. */
 function flatRates(provider: Provider, model: string, source: Entry['source']): Entry['flat'] {
   const prices = provider.models[0]!.prices
   if (Array.isArray(prices) || !Object.values(prices).every((rate) => typeof rate === 'number')) return null
+  if ('requests_kcount' in prices) return null // a price per request is not proportional to tokens
   const million = 1_000_000
   const rate = (counts: Counts) => (costOf(provider, model, counts, new Date(clock.now())).usd ?? 0) / million
   const perToken = {
@@ -314,21 +325,60 @@ const RATE_NAMES = {
  */
 const FURTHER_VERSION = /^[.-]\d{1,2}(?!\d)/
 
-/** Returns the library's entry for a target's model, by the provider's address or name. */
+/**
+ * Returns the entry for a target's model in the price table, by the provider's address or name. The rows of the
+ * newer edition take precedence.
+ */
 function inTable(
   { provider, model }: Pick<Target, 'provider' | 'model'>,
   baseUrls: Pricing['baseUrls'],
 ): Provider | null {
   const nothing = { input_tokens: 0, output_tokens: 0 }
-  const found =
-    calcPrice(nothing, model, { providerApiUrl: baseUrls[provider] ?? '' }) ??
-    calcPrice(nothing, model, { providerId: provider })
-  if (!found) return null
-  const { provider: table } = found
-  // The table matches some models by prefix. A name with another slash may be another model.
-  const before = model.slice(0, Math.max(0, model.lastIndexOf('/')))
-  if (before && calcPrice(nothing, before, { provider: table })) return null
-  const bare = model.slice(model.lastIndexOf('/') + 1)
-  if (bare.startsWith(found.model.id) && FURTHER_VERSION.test(bare.slice(found.model.id.length))) return null
-  return { ...table, models: [{ ...found.model, match: { equals: model } }] }
+  const known = providerOf(provider, baseUrls)
+  const newer = [known?.id ?? provider, ...(known?.fallback_model_providers ?? [])].flatMap(
+    (id) => newerTables().get(id) ?? [],
+  )
+  const lookups = [
+    ...newer.map((table) => ({ provider: table })),
+    { providerApiUrl: baseUrls[provider] ?? '' },
+    { providerId: provider },
+  ]
+  for (const lookup of lookups) {
+    const found = calcPrice(nothing, model, lookup)
+    if (!found) continue
+    const { provider: table } = found
+    // The table matches some models by prefix. A name with another slash may be another model.
+    const before = model.slice(0, Math.max(0, model.lastIndexOf('/')))
+    if (before && calcPrice(nothing, before, { provider: table })) continue
+    const { id, match } = found.model
+    const bare = model.slice(model.lastIndexOf('/') + 1)
+    const isFurther = bare.startsWith(id) && FURTHER_VERSION.test(bare.slice(id.length))
+    if (isFurther && !namesExactly(match, bare)) continue
+    return { ...table, models: [{ ...found.model, match: { equals: model } }] }
+  }
+  return null
+}
+
+const namesExactly = (match: MatchLogic, name: string): boolean =>
+  'or' in match
+    ? match.or.some((each) => namesExactly(each, name))
+    : 'equals' in match && match.equals === name
+
+/** Rows of a newer edition of the price table, which `npm run release -- newer-prices` carries over. */
+const NEWER_FILE = 'src/pricing/newer-prices.jsonl'
+let newerRows: ReadonlyMap<string, Provider> | undefined
+
+/** Returns the newer rows by the library's id of their provider. Reads them once. */
+export function newerTables(): ReadonlyMap<string, Provider> {
+  if (newerRows) return newerRows
+  const tables = new Map<string, Provider>()
+  const [, ...lines] = readFileSync(packageFile(NEWER_FILE), 'utf8').trimEnd().split('\n')
+  for (const line of lines) {
+    const { provider: id, ...model } = JSON.parse(line) as { provider: string } & ModelInfo
+    const table = tables.get(id) ?? { id, name: id, api_pattern: '', models: [] }
+    table.models.push(model)
+    tables.set(id, table)
+  }
+  newerRows = tables
+  return tables
 }
