@@ -79,7 +79,12 @@ const MESSAGES = rows(
   'messages',
   (fields) => ({ max_tokens: 4096, messages: ASKED, ...fields }),
   [
-    ['claude-fable-5-1 claude-mythos-5-1 claude-fable-5 claude-mythos-5 claude-opus-5-5', E, NO_E, 'A'],
+    [
+      'claude-fable-5-1 claude-fable-5-2 claude-mythos-5-1 claude-mythos-5-2 claude-fable-5 claude-mythos-5 claude-opus-5-5',
+      E,
+      NO_E,
+      'A',
+    ],
     [
       'claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-sonnet-5 claude-opus-4-8 claude-opus-4-7',
       E,
@@ -93,14 +98,14 @@ const MESSAGES = rows(
       'A',
     ],
     [
-      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5',
+      'claude-fable-5-1 claude-fable-5-2 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5',
       A,
       null,
       'A',
     ],
     ['claude-sonnet-5 claude-opus-4-8 claude-opus-4-7 claude-opus-4-6 claude-sonnet-4-6', A, null, 'A'],
     ['claude-opus-4-5 claude-sonnet-4-5 claude-haiku-4-5 claude-opus-4-1', A, NO_A, 'A'],
-    ['claude-fable-5-1 claude-fable-5 claude-mythos-5 claude-opus-5-5', D, NO_D, 'A'],
+    ['claude-fable-5-1 claude-fable-5-2 claude-fable-5 claude-mythos-5 claude-opus-5-5', D, NO_D, 'A'],
     ['claude-sonnet-5-5', D, 'Use "thinking.type.between_tools" for the lowest thinking setting', 'A'],
     [
       'claude-haiku-5-5 claude-opus-5 claude-sonnet-5 claude-opus-4-8 claude-sonnet-4-6 claude-haiku-4-5',
@@ -126,19 +131,19 @@ const MESSAGES = rows(
       'A',
     ],
     [
-      'claude-fable-5-1 claude-opus-5-5 claude-haiku-5-5 claude-opus-5 claude-sonnet-5 claude-opus-4-6 claude-haiku-4-5',
+      'claude-fable-5-1 claude-fable-5-2 claude-opus-5-5 claude-haiku-5-5 claude-opus-5 claude-sonnet-5 claude-opus-4-6 claude-haiku-4-5',
       B,
       NO_B,
       'R',
     ],
     [
-      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-8',
+      'claude-fable-5-1 claude-fable-5-2 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-8',
       effort('max'),
       null,
       'A',
     ],
     ...accepted(
-      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-sonnet-5',
+      'claude-fable-5-1 claude-fable-5-2 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-sonnet-5',
       'low medium high xhigh',
       effort,
       'A',
@@ -146,7 +151,7 @@ const MESSAGES = rows(
     ...accepted('claude-opus-4-6 claude-sonnet-4-6', 'low medium high max', effort, 'A'),
     ['claude-opus-4-6', effort('xhigh'), 'output_config.effort', 'A'],
     [
-      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-7',
+      'claude-fable-5-1 claude-fable-5-2 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-7',
       effort('minimal'),
       'output_config.effort',
       'A',
@@ -156,7 +161,7 @@ const MESSAGES = rows(
     ['claude-opus-4-5', effort('max'), 'output_config.effort', 'A'],
     ['claude-sonnet-4-5 claude-haiku-4-5 claude-opus-4-1', effort('low'), NO_EFFORT, 'R'],
     [
-      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5',
+      'claude-fable-5-1 claude-fable-5-2 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5',
       { temperature: 0.5 },
       NO_T,
       'R',
@@ -182,7 +187,7 @@ const MESSAGES = rows(
       'R',
     ],
     ['claude-opus-4-6 claude-opus-4-5', { temperature: 0.5, top_p: 0.5 }, null, 'R'],
-    ['claude-fable-5-1 claude-opus-5-5 claude-sonnet-5-5', FORCED, NO_FORCED, 'A'],
+    ['claude-fable-5-1 claude-fable-5-2 claude-opus-5-5 claude-sonnet-5-5', FORCED, NO_FORCED, 'A'],
     ['claude-opus-5-5 claude-sonnet-5-5', NAMED, NO_FORCED, 'A'],
     [
       'claude-fable-5 claude-haiku-5-5 claude-opus-5 claude-sonnet-5 claude-opus-4-8 claude-opus-4-7 claude-opus-4-6',
@@ -198,7 +203,7 @@ const MESSAGES = rows(
     ],
     ['claude-opus-5-5', { tools: [TOOL], tool_choice: { type: 'auto' } }, null, 'A'],
     [
-      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-8',
+      'claude-fable-5-1 claude-fable-5-2 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-8',
       PREFILL,
       NO_PREFILL,
       'A',
@@ -207,12 +212,12 @@ const MESSAGES = rows(
     ['claude-opus-4-5 claude-sonnet-4-5 claude-opus-4-1', PREFILL, null, 'A'],
     ['claude-opus-4-5 claude-haiku-4-5 claude-opus-4-1', { ...E, ...PREFILL }, NO_PREFILL, 'A'],
     [
-      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-8 claude-opus-4-6',
+      'claude-fable-5-1 claude-fable-5-2 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-8 claude-opus-4-6',
       { max_tokens: 128_001 },
       `128001 > 128000, ${OVER}`,
       'R',
     ],
-    ['claude-opus-5-5 claude-opus-4-6', { max_tokens: 128_000 }, null, 'A'],
+    ['claude-opus-5-5 claude-opus-4-6 claude-fable-5-2', { max_tokens: 128_000 }, null, 'A'],
     [
       'claude-opus-4-5 claude-sonnet-4-5 claude-haiku-4-5',
       { max_tokens: 64_001 },
@@ -229,13 +234,13 @@ const MESSAGES = rows(
     ['claude-opus-4-5 claude-haiku-4-5 claude-opus-4-1', long(201_000), 'prompt is too long: ', 'R'],
     ['claude-opus-4-6 claude-opus-5-5', long(201_000), null, 'A'],
     [
-      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-8 claude-opus-4-6',
+      'claude-fable-5-1 claude-fable-5-2 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-8 claude-opus-4-6',
       long(1_001_000),
       'prompt is too long: ',
       'R',
     ],
     [
-      'claude-opus-5-5 claude-sonnet-5-5',
+      'claude-opus-5-5 claude-sonnet-5-5 claude-fable-5-2',
       { tools: [{ type: 'computer_20251124', name: 'computer' }] },
       'does not support tool types: computer_20251124',
       'A',
@@ -264,6 +269,8 @@ const CHAT = rows('openai', 'chat/completions', (fields) => ({ messages: ASKED, 
   ['gpt-6-sol gpt-5.6-sol', { ...TOOLS, ...level('low') }, NO_TOOLS_UNLESS, 'R'],
   ['gpt-6-sol gpt-6-luna gpt-5.6-sol', { ...TOOLS, ...level('none') }, null, 'R'],
   ['gpt-6-astra gpt-6.1-sol gpt-5.5 gpt-5.4 gpt-5.4-mini gpt-5.4-nano', TOOLS, NO_TOOLS, 'R'],
+  ['gpt-6.1-terra', TOOLS, NO_TOOLS, 'O'],
+  ['gpt-6.2-sol gpt-6.2-astra', TOOLS, null, 'X'],
   [
     'gpt-5.4',
     { ...TOOLS, ...level('low') },
@@ -272,20 +279,21 @@ const CHAT = rows('openai', 'chat/completions', (fields) => ({ messages: ASKED, 
   ],
   ['gpt-5.1 gpt-5 gpt-5-mini o3 o4-mini gpt-4.1', TOOLS, null, 'R'],
   [
-    'gpt-6-astra gpt-6.1-sol',
+    'gpt-6-astra gpt-6.1-sol gpt-6.2-sol gpt-6.2-astra',
     level('none'),
     "'reasoning_effort' does not support 'none' with this model.",
     'R',
   ],
   [
-    'gpt-6-sol gpt-5.6-sol gpt-5.4',
+    'gpt-6-sol gpt-6.1-terra gpt-6.2-sol gpt-5.6-sol gpt-5.4',
     level('minimal'),
     "'reasoning_effort' does not support 'minimal' with this model.",
     'R',
   ],
-  ['gpt-6-sol gpt-5.6-sol gpt-6-astra', level('max'), null, 'R'],
+  ['gpt-6-sol gpt-6.1-terra gpt-6.2-sol gpt-5.6-sol gpt-6-astra', level('max'), null, 'R'],
+  ['gpt-6.1-terra', level('none'), null, 'O'],
   ...accepted(
-    'gpt-6-sol gpt-5.6-sol gpt-6-astra gpt-6.1-sol gpt-5.4 gpt-5.2',
+    'gpt-6-sol gpt-5.6-sol gpt-6-astra gpt-6.1-sol gpt-6.1-terra gpt-6.2-sol gpt-5.4 gpt-5.2',
     'low medium high xhigh',
     level,
     'R',
@@ -314,21 +322,31 @@ const CHAT = rows('openai', 'chat/completions', (fields) => ({ messages: ASKED, 
   ['gpt-6.1-terra gpt-6-rosalind gpt-5.5-pro gpt-4.1-mini gpt-4.1-nano gpt-5.4-2026-03-05', {}, null, 'O'],
   ['gpt-5.3-codex', TOOLS, null, 'R'],
   [
-    'gpt-6-sol gpt-6.1-sol gpt-5.6-sol gpt-5.5 gpt-5.4 gpt-5.4-mini gpt-5.4-nano gpt-5.3-codex gpt-5.2 gpt-5.1',
+    'gpt-6-sol gpt-6-luna gpt-6-astra gpt-6.1-sol gpt-6.1-terra gpt-6.2-sol gpt-5.6-sol gpt-5.6-terra gpt-5.6-luna gpt-5.5 gpt-5.4 gpt-5.4-mini gpt-5.4-nano gpt-5.3-codex gpt-5.2 gpt-5.1',
     { max_completion_tokens: 128_001 },
     'max_completion_tokens is too large: 128001. This model supports at most 128000 completion tokens',
     'R',
   ],
   ['gpt-5 gpt-5-mini gpt-5-nano', { max_completion_tokens: 128_001 }, 'supports at most 128000', 'R'],
-  ['gpt-6-sol gpt-5.4-mini', { max_completion_tokens: 128_000 }, null, 'R'],
+  ['gpt-6-sol gpt-6.1-terra gpt-6.2-sol gpt-5.4-mini', { max_completion_tokens: 128_000 }, null, 'R'],
   ['o3 o4-mini', { max_completion_tokens: 100_001 }, 'supports at most 100000', 'R'],
   ['gpt-4.1', { max_tokens: 32_768 }, null, 'R'],
-  ['gpt-4.1', { max_tokens: 32_769 }, 'max_tokens is too large: 32769', 'R'],
+  ['gpt-4.1 gpt-4.1-mini gpt-4.1-nano', { max_tokens: 32_769 }, 'max_tokens is too large: 32769', 'R'],
   ['gpt-4o gpt-4o-mini', { max_tokens: 16_385 }, 'supports at most 16384', 'R'],
-  ['gpt-6-sol gpt-4.1', long(1_055_000), 'Your input exceeds the context window of this model.', 'R'],
-  ['gpt-5-mini', long(405_000), 'Your input exceeds the context window of this model.', 'R'],
-  ['o3', long(205_000), 'Your input exceeds the context window of this model.', 'R'],
-  ['gpt-4o', long(130_000), 'Your input exceeds the context window of this model.', 'R'],
+  [
+    'gpt-6-sol gpt-6.1-terra gpt-6.2-sol gpt-4.1',
+    long(1_055_000),
+    'Your input exceeds the context window of this model.',
+    'R',
+  ],
+  [
+    'gpt-5-mini gpt-5.2-pro gpt-5-pro',
+    long(405_000),
+    'Your input exceeds the context window of this model.',
+    'R',
+  ],
+  ['o3 o3-pro', long(205_000), 'Your input exceeds the context window of this model.', 'R'],
+  ['gpt-4o gpt-audio-mini', long(130_000), 'Your input exceeds the context window of this model.', 'R'],
   ['gpt-6-sol gpt-5-mini', long(205_000), null, 'R'],
   ['gpt-3.5-turbo gpt-of-nobody', {}, 'does not exist or you do not have access to it.', 'O', 404],
 ])
@@ -339,7 +357,13 @@ const LITE = rows(
   (fields) => ({ input: 'Where to?', ...fields }),
   [
     ['gpt-6-sol gpt-6-astra gpt-6.1-sol gpt-5.6-sol gpt-5.6-terra gpt-5.6-luna', {}, null, 'R'],
-    ['gpt-5.4 gpt-5.5 gpt-4.1', {}, 'not supported when using X-OpenAI-Internal-Codex-Responses-Lite', 'R'],
+    ['gpt-6.1-terra gpt-6.2-sol gpt-6.2-astra gpt-6-rosalind', {}, null, 'X'],
+    [
+      'gpt-5.5 gpt-5.5-pro gpt-5.4 gpt-5.4-mini gpt-5.4-nano gpt-5.3-codex gpt-5.2 gpt-5.2-codex gpt-5.1 gpt-5 gpt-5-mini gpt-5-nano gpt-4.1 gpt-4.1-mini gpt-4.1-nano gpt-4o gpt-4o-mini',
+      {},
+      'not supported when using X-OpenAI-Internal-Codex-Responses-Lite',
+      'R',
+    ],
   ],
   { 'x-openai-internal-codex-responses-lite': 'true' },
 )
@@ -386,6 +410,10 @@ const strict = (field: string) => ({
   ],
 })
 
+/** Gemini's models that write text only. */
+const WRITERS =
+  'gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite gemini-3-pro-preview gemini-3-pro gemini-3-flash-preview gemini-3-flash gemini-3.1-pro-preview gemini-3.1-pro-preview-customtools gemini-3.1-pro gemini-3.1-flash-lite gemini-3.5-flash gemini-3.5-flash-lite gemini-3.6-flash gemini-3.7-flash gemini-3.8-flash'
+
 const GEMINI = rows(
   'gemini',
   'models/{model}:generateContent',
@@ -407,6 +435,11 @@ const GEMINI = rows(
     ['gemini-2.5-flash gemini-2.5-flash-lite', budget(24_577), 'The thinking budget 24577 is invalid.', 'G'],
     ['gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite', thinks('LOW'), NO_LEVEL, 'R'],
     ['gemini-3-pro-preview gemini-3.1-pro-preview', budget(0), NO_OFF, 'R'],
+    ['gemini-4-argon', budget(0), NO_OFF, 'G'],
+    ['gemini-4-argon', thinks('MINIMAL'), NO_LEVEL, 'G'],
+    ['gemini-4-argon', thinks('LOW'), null, 'G'],
+    ['gemini-4-argon', thinks('MEDIUM'), null, 'G'],
+    ['gemini-4-argon', thinks('HIGH'), null, 'G'],
     ['gemini-3-pro-preview gemini-3-pro', thinks('MEDIUM'), NO_LEVEL, 'G'],
     [
       'gemini-3-pro-preview gemini-3.1-pro gemini-3-flash-preview gemini-3.8-flash',
@@ -424,7 +457,12 @@ const GEMINI = rows(
     ['gemini-3.1-pro gemini-3.7-flash', thinks('LOW'), null, 'G'],
     ['gemini-3.1-pro gemini-3.7-flash gemini-3-flash', thinks('MEDIUM'), null, 'G'],
     ['gemini-3-flash-preview gemini-3-flash gemini-3.5-flash gemini-3.6-flash', thinks('MINIMAL'), null, 'G'],
-    ['gemini-3-flash gemini-3.5-flash', thinks('XHIGH'), NO_LEVEL, 'G'],
+    [
+      'gemini-3-flash-preview gemini-3-flash gemini-3.5-flash gemini-3.6-flash',
+      thinks('XHIGH'),
+      NO_LEVEL,
+      'G',
+    ],
     [
       'gemini-3-pro-preview gemini-3-flash-preview gemini-3.8-flash',
       called({}),
@@ -434,17 +472,17 @@ const GEMINI = rows(
     ['gemini-3-pro-preview gemini-3.8-flash', called({ thoughtSignature: 'c2lnbmVk' }), null, 'R'],
     ['gemini-3-pro-preview gemini-3.8-flash', calledBesides(), null, 'R'],
     ['gemini-2.5-pro gemini-2.5-flash', called({}), null, 'R'],
-    ['gemini-2.5-pro gemini-3.1-pro', strict('parameters'), 'Unknown name "additionalProperties"', 'R'],
+    [WRITERS, strict('parameters'), 'Unknown name "additionalProperties"', 'R'],
     ['gemini-2.5-pro gemini-3.1-pro', strict('parametersJsonSchema'), null, 'G'],
     [
-      'gemini-2.5-pro gemini-3.1-pro gemini-3.8-flash',
+      WRITERS,
       { generationConfig: { maxOutputTokens: 65_537 } },
       'maxOutputTokens value of 65537 but the supported range is from 1 (inclusive) to 65537 (exclusive)',
       'R',
     ],
     ['gemini-2.5-pro gemini-3.8-flash', { generationConfig: { maxOutputTokens: 65_536 } }, null, 'G'],
     [
-      'gemini-3.8-flash',
+      'gemini-3.8-flash gemini-4-argon',
       { contents: [{ role: 'user', parts: [{ text: 'word '.repeat(840_000) }] }] },
       'exceeds the maximum number of tokens allowed (1048576)',
       'R',
@@ -493,8 +531,9 @@ const OTHERS = [
 ]
 
 const NOT_THERE = 'does not exist or you do not have access to it.'
-const TRANSCRIBERS = 'gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize'
-const PAINTERS = 'gpt-image-1 gpt-image-1-mini gpt-image-1.5 gpt-image-2 chatgpt-image-latest dall-e-3'
+const TRANSCRIBERS = 'gpt-transcribe gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize'
+const PAINTERS =
+  'gpt-image-1 gpt-image-1-mini gpt-image-1.5 gpt-image-2 gpt-image-2.5-sunburst gpt-image-2.5-flare gpt-image-2.6-sunburst gpt-image-2.6-flare chatgpt-image-latest dall-e-3'
 const SOUND = { file: new Blob(['RIFF']) }
 const PICTURE = { image: new Blob(['png']) }
 
@@ -524,6 +563,9 @@ const WITHOUT_CONVERSATION: readonly Row[] = [
     'tts-1',
     { input: 'hi' },
   ),
+  ...served('embeddings', 'text-embedding-3-small text-embedding-3-large text-embedding-ada-002', 'tts-1', {
+    input: 'hi',
+  }),
   ...served('completions', 'gpt-3.5-turbo-instruct davinci-002 babbage-002', 'tts-1', { prompt: 'It' }),
   ...rows('openai', 'chat/completions', (fields) => ({ messages: ASKED, ...fields }), [
     ['tts-1 gpt-3.5-turbo-instruct', {}, NOT_THERE, 'O', 404],

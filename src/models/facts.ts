@@ -60,12 +60,18 @@ const FACTS = {
     .array(z.string().min(1))
     .describe('Words of JSON Schema that the model refuses in `parameters` of a tool.'),
   refused_tools: z.array(z.string().min(1)).describe('Types of built-in tools that the model refuses.'),
+  retires: z.iso
+    .date()
+    .describe('The day from which its provider may refuse it (UTC), as the provider announced it.'),
 } as const
 
 const factsSchema = z.strictObject(FACTS).partial()
 const like = z.string().min(1).describe('Another model, which provides all facts that are missing here.')
-/** Facts about one model in a user's configuration, where `context` is a separate setting. */
-export const ownFacts = factsSchema.omit({ context: true }).extend({ like: like.optional() })
+/**
+ * Facts about one model in a user's configuration, where `context` is a separate setting. The end of a model is
+ * announced by its provider only.
+ */
+export const ownFacts = factsSchema.omit({ context: true, retires: true }).extend({ like: like.optional() })
 /** The verified facts about a model. A missing fact is unknown. */
 export type Facts = Readonly<z.output<typeof factsSchema>>
 type FactName = keyof Facts
@@ -158,7 +164,7 @@ export interface FactTable {
     model: string,
     dialect: string | null,
   ): readonly Statement[]
-  /** Models that are named exactly, with their providers. */
+  /** Models that are named exactly, with their providers, in a line that states more than their end. */
   readonly models: readonly { readonly provider: string; readonly model: string }[]
 }
 
@@ -185,9 +191,11 @@ export function createFactTable(layers: readonly FactLayer[]): FactTable {
   return {
     statements,
     models: layers.flatMap(({ lines }) =>
-      lines.flatMap(({ provider, model }) =>
-        model.filter((name) => !isPattern(name)).map((name) => ({ provider, model: name })),
-      ),
+      lines
+        .filter(statesMoreThanEnd)
+        .flatMap(({ provider, model }) =>
+          model.filter((name) => !isPattern(name)).map((name) => ({ provider, model: name })),
+        ),
     ),
     of(provider, model, dialect) {
       const key = JSON.stringify([provider, model, dialect])
@@ -202,6 +210,10 @@ export function createFactTable(layers: readonly FactLayer[]): FactTable {
     },
   }
 }
+
+/** Returns false for a line that says only when its models end. Most of these have ended long ago. */
+const statesMoreThanEnd = ({ retires, provider: _, model: __, source: ___, ...others }: FactLine): boolean =>
+  retires === undefined || Object.keys(others).length > 0
 
 /** Returns true if one of the names equals the model's name in any of its forms. */
 export const isNamed = (names: ReadonlySet<string>, model: string): boolean =>
