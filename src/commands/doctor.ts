@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { type Config, loadConfig } from '../config/load.ts'
 import { ConfigError } from '../core/errors.ts'
-import { type Finding, priceFindings } from '../core/findings.ts'
+import { endFindings, type Finding, priceFindings } from '../core/findings.ts'
 import { isLoopback } from '../gateway/create-gateway.ts'
 import { diagnoseData } from '../store/sqlite/diagnose.ts'
 import { cleanLabel } from '../terminal/clean.ts'
@@ -70,7 +70,7 @@ function configFindings({ config: file, env }: DoctorOptions): {
       verdict: 'BAD',
       text: `${where} would be open to everyone, so \`serve\` refuses it; add keys, or listen on 127.0.0.1`,
     })
-  return { config, findings: [...findings, ...priceFindings(config)] }
+  return { config, findings: [...findings, ...priceFindings(config), ...endFindings(config)] }
 }
 
 const readyOf = z.looseObject({

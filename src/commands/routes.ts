@@ -3,10 +3,12 @@
 // ready.
 import { z } from 'zod'
 import { type Config, loadConfig } from '../config/load.ts'
+import { endsIn } from '../core/model-ends.ts'
 import { plainLossesIn, translatable } from '../gateway/providers.ts'
 import { createQuote, pricingOf, type Quote } from '../pricing/pricing.ts'
 import { createRouter } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'
+import { clock } from '../shared/clock.ts'
 import { clean } from '../terminal/clean.ts'
 import { table } from '../terminal/table.ts'
 import { GatewayAccessError, gatewayAddress, gatewayAt, readAddress } from './gateway-client.ts'
@@ -66,6 +68,7 @@ export async function printRoutes({
 
   const router = createRouter(config, { now: Date.now, random: Math.random, canTranslate: translatable })
   const lossesAt = plainLossesIn(config)
+  const endOf = endsIn(config)
   const running = await resolutionsOf(base, names, env, keyFile)
   if (running instanceof GatewayAccessError) {
     if (url !== undefined) throw running
@@ -82,7 +85,11 @@ export async function printRoutes({
     if (!alone) throw new UsageError(unknown(name, file, config))
     if (asked === null)
       complain(`the running gateway has no route ${JSON.stringify(name)} yet; this shows the one in the file`)
-    const candidates = alone.candidates.map((each) => ({ ...each, losses: lossesAt(each) }))
+    const candidates = alone.candidates.map((each) => ({
+      ...each,
+      ends_on: endOf(`${each.provider}/${each.model}`, clock.now())?.date ?? null,
+      losses: lossesAt(each),
+    }))
     return { ...alone, candidates, isRunning: false }
   })
   const quote = createQuote(pricingOf(config), Date.now)
@@ -153,6 +160,11 @@ function described(shown: Shown, config: Config, quote: Quote): string {
   })
   if (depends_on.length > 0)
     said.push(`  for a first call in plain text; it depends on ${depends_on.join(', ')}`)
+  const endOf = endsIn(config)
+  for (const candidate of candidates) {
+    const end = endOf(`${candidate.provider}/${candidate.model}`, clock.now())
+    if (end) said.push(`  ${end.text}`)
+  }
   const title = `${model}  (${strategy}${sticky ? `, sticky: ${sticky}` : ''})`
   const lines = table(rows, { columns: null, header: false, right: [2], indent: '  ' })
   return [`${clean(title)}\n`, lines, ...said.map((line) => `${clean(line)}\n`)].join('')

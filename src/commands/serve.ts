@@ -1,10 +1,12 @@
 // `waybill serve`: runs the gateway until it is stopped. Exit code 0: stopped. Exit code 1: could not start, or stopped
 // because the state of the record was unknown after a fault.
 import { type Config, loadConfig } from '../config/load.ts'
+import { modelEnds } from '../core/model-ends.ts'
 import { curlExample } from '../dialects/chat/example.ts'
 import { createGateway, isLoopback } from '../gateway/create-gateway.ts'
 import { collectPieces } from '../http/pieces.ts'
 import { stray } from '../shared/boundary.ts'
+import { clock } from '../shared/clock.ts'
 import { isColourless } from '../terminal/environment.ts'
 import { LOG_LEVELS, type LogLevel, openLog } from './process-log.ts'
 import { UsageError } from './usage-error.ts'
@@ -87,6 +89,16 @@ export async function serve({
     log.info({ url: gateway.url, replay: replaying }, `Waybill listens on ${gateway.url}`)
     for (const note of replayed?.notes ?? []) log.info({ replay: true }, note)
   }
+  const reported = new Set<string>()
+  const reportEnds = () => {
+    if (replaying) return // recordings do not end
+    const ends = modelEnds(config, clock.now()).filter(({ id }) => !reported.has(id))
+    for (const { id, date, text } of ends) {
+      log.warn({ model: id, ends_on: date }, text)
+      reported.add(id)
+    }
+  }
+  reportEnds()
   const reload = () => {
     let fresh = config
     const taken = gateway.reload(() => {
@@ -94,7 +106,9 @@ export async function serve({
       fresh = again.config
       return again
     })
-    if (taken) config = fresh
+    if (!taken) return
+    config = fresh
+    reportEnds()
   }
   const unwatch = watchConfig(file, reload, { since, lost: (message) => log.warn({}, message) })
   process.on('SIGHUP', reload)

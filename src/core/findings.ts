@@ -3,6 +3,7 @@
 import type { Config } from '../config/load.ts'
 import { createPricer, NEWER_PRICES, PRICE_TABLE, pricingOf } from '../pricing/pricing.ts'
 import { clock } from '../shared/clock.ts'
+import { modelEnds } from './model-ends.ts'
 
 export interface Finding {
   /** `note`: useful to know, but nothing to repair. */
@@ -56,6 +57,10 @@ const short = (value: number): string => String(Math.round(value * 10) / 10)
 /** Age in days at which prices count as old, because a newer table may contain newer models. */
 export const OLD_PRICES_DAYS = 60
 const DAY = 86_400_000
+
+/** Reports the models that end soon or have ended. */
+export const endFindings = (config: Config, now = clock.now()): Finding[] =>
+  modelEnds(config, now).map(({ text }) => ({ verdict: 'note', text: `${text}; route its calls elsewhere` }))
 
 /** Reports the age of the built-in prices, and the targets for which the cost will be null. */
 export function priceFindings(config: Config, now = clock.now()): Finding[] {

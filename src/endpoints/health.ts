@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { timeOfId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
-import { type Finding, fillFindings, priceFindings } from '../core/findings.ts'
+import { endFindings, type Finding, fillFindings, priceFindings } from '../core/findings.ts'
 import { CHORES, type Chore, type ChoreFailure, describeFailure } from '../core/upkeep.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { NEWER_PRICES, PRICE_TABLE } from '../pricing/pricing.ts'
@@ -62,6 +62,7 @@ export const health = {
         ...fillFindings(fills, true),
         ...budgetFindings(context),
         ...priceFindings(config),
+        ...endFindings(config),
       ],
       record: {
         directory: about.directory,

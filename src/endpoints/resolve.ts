@@ -3,8 +3,10 @@
 import { z } from 'zod'
 import { DIALECT_NAMES } from '../config/schema.ts'
 import { GatewayError } from '../core/errors.ts'
+import { endsIn } from '../core/model-ends.ts'
 import { PLAIN } from '../core/request-traits.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
+import { clock } from '../shared/clock.ts'
 import type { ReadContext } from './context.ts'
 import { time } from './schemas.ts'
 
@@ -40,6 +42,12 @@ const response = z.strictObject({
       state: z.enum(['ready', 'cooling']),
       cooling_until: time.nullable(),
       reason: z.string().nullable(),
+      ends_on: z.iso
+        .date()
+        .nullable()
+        .describe(
+          'The day on which the model ends or has ended, from 60 days before, if its provider announced it.',
+        ),
       losses: z
         .record(z.string(), z.array(z.string()))
         .describe(
@@ -58,7 +66,7 @@ export const resolve = {
   answer(
     { model, dialect, tools, images, effort, input_tokens: inputTokens },
     _admitted,
-    { router, plainLosses },
+    { router, plainLosses, config },
   ) {
     const said = [tools, images, effort, inputTokens].some((each) => each !== undefined)
     const traits = {
@@ -74,8 +82,10 @@ export const resolve = {
         `No route and no provider/model is called ${JSON.stringify(model)}.`,
         { param: 'model' },
       )
+    const endOf = endsIn(config)
     const candidates = resolution.candidates.map((each) => ({
       ...each,
+      ends_on: endOf(`${each.provider}/${each.model}`, clock.now())?.date ?? null,
       losses: plainLosses({ provider: each.provider, model: each.model }),
     }))
     return { ...resolution, candidates }

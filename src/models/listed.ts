@@ -1,4 +1,4 @@
-// Reads limits and thinking from providers' model lists: Anthropic's, Gemini's, and lists in OpenAI's format
+// Reads limits, thinking and announced ends from providers' model lists: Anthropic's, Gemini's, and lists in OpenAI's format
 // with an added context window. Reads known field names. A list without such fields still names its models.
 // Pure.
 import { EFFORTS, type Facts } from './facts.ts'
@@ -46,17 +46,29 @@ function factsIn(entry: Json): Facts {
   const output = countIn(entry, OUTPUT) ?? countIn(entry.top_provider, OUTPUT)
   const thinking = thinkingIn(member(entry.capabilities, 'thinking'))
   const efforts = effortsIn(member(entry.capabilities, 'effort'))
+  const retires = dayIn(entry, ENDS)
   return {
     ...(context !== null && { context }),
     ...(output !== null && { output }),
     ...(thinking && { thinking }),
     ...(efforts && { efforts }),
+    ...(retires && { retires }),
   }
 }
 
 function countIn(entry: unknown, names: readonly string[]): number | null {
   const value = names.map((name) => member(entry, name)).find((each) => Number.isSafeInteger(each))
   return typeof value === 'number' && value > 0 ? value : null
+}
+
+/** Field names for the end of a model: Anthropic's, OpenAI's and OpenRouter's. */
+const ENDS = ['retires_at', 'shutdown_date', 'expiration_date']
+
+/** Returns the day of a date, with or without a time. */
+function dayIn(entry: Json, names: readonly string[]): string | null {
+  const value = names.map((name) => entry[name]).find((each) => typeof each === 'string')
+  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value) ? Date.parse(value) : Number.NaN
+  return Number.isNaN(time) ? null : new Date(time).toISOString().slice(0, 10)
 }
 
 /** Anthropic's types of thinking with our words for them. */

@@ -296,7 +296,7 @@ function Destination({ resolution: data }: { resolution: ResolveAnswer }) {
         .
       </p>
       <ol class="candidates">
-        {data.candidates.map(({ provider, model: its, probability, cooling_until, reason }) => (
+        {data.candidates.map(({ provider, model: its, probability, cooling_until, reason, ends_on }) => (
           <li key={`${provider}/${its}`} class={probability === 0 ? 'out' : undefined}>
             <span class="number">{format.percent(probability)}</span>{' '}
             <span>
@@ -308,6 +308,12 @@ function Destination({ resolution: data }: { resolution: ResolveAnswer }) {
               </small>
             ) : (
               <small>{reason}</small>
+            )}
+            {ends_on !== null && (
+              <small>
+                {' '}
+                {Date.parse(ends_on) > Date.now() ? 'ends' : 'ended'} on {ends_on}
+              </small>
             )}
           </li>
         ))}
