@@ -2,6 +2,7 @@
 // because the state of the record was unknown after a fault.
 import { type Config, loadConfig } from '../config/load.ts'
 import { modelEnds } from '../core/model-ends.ts'
+import type { Log } from '../core/process-log.ts'
 import { curlExample } from '../dialects/chat/example.ts'
 import { createGateway, isLoopback } from '../gateway/create-gateway.ts'
 import { collectPieces } from '../http/pieces.ts'
@@ -89,16 +90,8 @@ export async function serve({
     log.info({ url: gateway.url, replay: replaying }, `Waybill listens on ${gateway.url}`)
     for (const note of replayed?.notes ?? []) log.info({ replay: true }, note)
   }
-  const reported = new Set<string>()
-  const reportEnds = () => {
-    if (replaying) return // recordings do not end
-    const ends = modelEnds(config, clock.now()).filter(({ id }) => !reported.has(id))
-    for (const { id, date, text } of ends) {
-      log.warn({ model: id, ends_on: date }, text)
-      reported.add(id)
-    }
-  }
-  reportEnds()
+  const reportEnds = endReporter(log, replaying)
+  reportEnds(config)
   const reload = () => {
     let fresh = config
     const taken = gateway.reload(() => {
@@ -106,9 +99,8 @@ export async function serve({
       fresh = again.config
       return again
     })
-    if (!taken) return
-    config = fresh
-    reportEnds()
+    if (taken) config = fresh
+    reportEnds(config)
   }
   const unwatch = watchConfig(file, reload, { since, lost: (message) => log.warn({}, message) })
   process.on('SIGHUP', reload)
@@ -125,6 +117,18 @@ export async function serve({
   log.info({}, 'stopped')
   closeLog()
   if (signal === null) throw new Error(`stopped because of a fault: ${await doubt.promise}; start it again`)
+}
+
+/** Returns a function that logs the models that end soon or have ended, each once. Recordings do not end. */
+function endReporter(log: Log, replaying: boolean): (config: Config) => void {
+  const reported = new Set<string>()
+  return (config) => {
+    const ends = replaying ? [] : modelEnds(config, clock.now()).filter(({ id }) => !reported.has(id))
+    for (const { id, date, text } of ends) {
+      log.warn({ model: id, ends_on: date }, text)
+      reported.add(id)
+    }
+  }
 }
 
 function levelOf(level: string): LogLevel {
