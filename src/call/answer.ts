@@ -14,6 +14,7 @@ import type {
   Tokens,
 } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
+import { isOtherModel } from '../core/model-names.ts'
 import { completed, Transcript } from '../core/token-estimate.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
@@ -194,7 +195,8 @@ function sendWhole(bytes: Buffer, answer: Whole, result: SendResult, answering: 
   const { model, responseId = null, containerId = null, finished, unusual } = parsed!
   const tokens = withTier(parsed!.tokens, headers, result, answering)
   const own = headersOf(headers, result, answering)
-  if (tokens?.served?.model) own['x-gateway-response-model'] = encodeHeader(context.mask(tokens.served.model))
+  if (isOtherModel(result.target.model, model))
+    own['x-gateway-response-model'] = encodeHeader(context.mask(model).slice(0, MAX_NAME_LENGTH))
   replyRelayed(response, status, bytes, own)
   if (bytes.length > LARGE_BYTES) answering.written()
   if (!call.stream && status === 200 && finished && !unusual)
@@ -207,6 +209,9 @@ function sendWhole(bytes: Buffer, answer: Whole, result: SendResult, answering: 
     }),
   )
 }
+
+/** Maximum length of a model's name in a header, in characters. */
+const MAX_NAME_LENGTH = 256
 
 /** Returns the outcome of a call whose answer was complete: `aborted` if the client has disconnected. */
 export const ending = (whole: boolean, status: number) =>

@@ -141,7 +141,7 @@ export class BackgroundRuns implements BackgroundRunner {
       ...closing,
       at,
       ended: closing.ended && { ...closing.ended, outcome, errorCode: code, tokens },
-      cost: price(closing.target, tokens, at),
+      cost: price(closing.target, tokens, at, parsed?.model ?? closing.outcome.responseModel),
       outcome: {
         ...closing.outcome,
         ...{ state, errorCode: code, tokens },

@@ -67,7 +67,7 @@ export function closingOf(
           credential: sent?.credential ?? null,
           transport: sent?.transport ?? null,
         },
-    cost: price(target, last.tokens, at),
+    cost: price(target, last.tokens, at, outcome.responseModel),
     ...(earlier && { earlier }),
     outcome: {
       state: outcome.state,

@@ -211,7 +211,7 @@ export const CALL_FIELDS = {
     kind: 'text',
     nullable: true,
     about:
-      'model in the provider’s answer; after a fallback at the provider, the model that wrote the end of the answer',
+      'model in the provider’s answer, by which the call is priced; after a fallback at the provider, the model that wrote the end of the answer',
     close: ({ outcome }) => outcome.responseModel,
   },
   response_id: {
@@ -380,7 +380,7 @@ export const CALL_FIELDS = {
     kind: 'words',
     nullable: true,
     about:
-      'parts that `cost_usd` does not include: `attempt` (an attempt that broke off, timed out or sent an invalid answer), `usage` (unreported usage), `iterations` (parts of the call that do not add up), `price` (an unknown price), or `service_tier`, `speed`, `region` or `tools` (unknown prices for these). Empty: the cost is complete. Null while the call is open, and for calls older than this field',
+      'parts that `cost_usd` does not include: `attempt` (an attempt that broke off, timed out or sent an invalid answer), `usage` (unreported usage), `iterations` (parts of the call that do not add up), `price` (an unknown price), `model` (another model answered than the requested one, and its price is unknown), or `service_tier`, `speed`, `region` or `tools` (unknown prices for these). Empty: the cost is complete. Null while the call is open, and for calls older than this field',
     close: (closing) => costOfCall(closing).missing,
   },
   price: {

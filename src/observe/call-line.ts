@@ -2,6 +2,7 @@
 // answer or key; the session appears only at level debug. Texts from clients and providers are first made
 // safe for a terminal (TELL-06).
 
+import { isOtherModel } from '../core/model-names.ts'
 import { roundUsd } from '../core/money.ts'
 import type { Log } from '../core/process-log.ts'
 import { cleanLabel } from '../terminal/clean.ts'
@@ -46,7 +47,9 @@ export const logCalls = (log: Log): Observer => ({
         latency_ms: outcome.latencyMs,
         ttft_ms: outcome.ttftMs,
         tokens: tokens && { input: tokens.input, output: tokens.output },
-        response_model: tokens?.served?.model ? safe(outcome.responseModel) : undefined,
+        response_model: isOtherModel(target.model, outcome.responseModel)
+          ? safe(outcome.responseModel)
+          : undefined,
         service_tier: tokens?.served?.service_tier ?? undefined,
         cost_usd: cost.usd === null ? null : roundUsd(cost.usd),
         cost_missing: cost.missing.length > 0 ? cost.missing : undefined,

@@ -1,6 +1,7 @@
 // Usage and cost of a batch: from the batch itself if OpenAI reports them there, otherwise from the lines of its
 // results. Each request of a batch is priced separately, because some prices depend on a request's length.
 import type { Target, Tokens } from '../core/call.ts'
+import { isOtherModel } from '../core/model-names.ts'
 import { addCosts, type KnownCost } from '../core/record.ts'
 import { isObject, type Json, member, textOf, tokenCount } from '../dialects/json.ts'
 import { tokensOf as messageTokens, usageOf } from '../dialects/messages/usage.ts'
@@ -27,7 +28,7 @@ type PriceOne = (model: string, tokens: Tokens) => KnownCost
 export const priceOfOne =
   (target: Pick<Target, 'provider' | 'model'>, price: Pricer, at: number): PriceOne =>
   (model, tokens) =>
-    price({ ...target, model: model || target.model }, tokens, at)
+    price(isOtherModel(target.model, model) ? { ...target, model } : target, tokens, at, model)
 
 const FREE: BatchUsage = { model: null, tokens: null, cost: { usd: 0, missing: [] } }
 const UNKNOWN: BatchUsage = { model: null, tokens: null, cost: { usd: null, missing: ['usage'] } }

@@ -723,7 +723,7 @@ export class PassthroughCall implements Receiver {
         ...{ ...attempt, errorCode: maskedCode(attempt.errorCode, mask), n: this.#n, target },
         ...{ credential: this.#credential?.name ?? null, transport: wasSent ? 'http' : null },
       },
-      cost: this.#operation.spends === 'no' ? FREE : price(target, attempt.tokens, at),
+      cost: this.#operation.spends === 'no' ? FREE : price(target, attempt.tokens, at, facts?.model),
       outcome: {
         ...{ ...outcome, errorCode: maskedCode(outcome.errorCode, mask), tokens: attempt.tokens },
         responseModel: facts?.model ? mask(facts.model) : null,

@@ -11,12 +11,15 @@ import type {
 } from '@pydantic/genai-prices'
 import type { Config } from '../config/load.ts'
 import { type Target, type Tokens, targetId } from '../core/call.ts'
+import { bareName, nameKey } from '../core/model-names.ts'
 import type { Served, TokenKind } from '../core/served.ts'
+import { packageTable } from '../models/facts.ts'
 import { clock } from '../shared/clock.ts'
 import { packageFile } from '../shared/package-root.ts'
 import { ownRates } from './axes.ts'
 import { type Cost, type OwnPrice, type PricedTokens, UNKNOWN_USAGE } from './cost.ts'
-import { servedCost } from './served-cost.ts'
+import { type NameOf, servedCost, UNKNOWN_MODEL } from './served-cost.ts'
+import { type KnownNames, pricedName } from './who-answered.ts'
 
 /** The price table takes 15 MiB and some ms to load, so it is loaded only for the first price. */
 const load = createRequire(import.meta.url)
@@ -58,12 +61,13 @@ const COMPLETE: Cost['missing'] = []
 
 /**
  * Returns the cost of an attempt. `at`: end of the attempt, ms since the epoch, because some prices depend on
- * the time.
+ * the time. `answered`: the model that the answer names, if it names one.
  */
 export type Pricer = (
   target: Pick<Target, 'provider' | 'model'>,
   tokens: Omit<Tokens, 'source'> | null,
   at: number,
+  answered?: string | null,
 ) => Cost
 
 /** Cached facts of a target: its entry in the price table, and its rates if they are constant. */
@@ -136,20 +140,96 @@ export function createPricer(pricing: Pricing): Pricer {
     }
     return id
   }
-  const metered: Pricer = (target, tokens, at) => {
+  const answeredAs = namesOf(pricing, entryOf, tableIdOf)
+  const metered: Pricer = (target, tokens, at, answered) => {
     const ownPrice = own[targetId(target)]
     const image = ownPrice?.image
     if (image !== undefined) return costOfImages(target, image, tokens?.images)
     if (tokens === null) return UNKNOWN_USAGE
-    if (!tokens.served) return listed(target, tokens, at)
+    const nameOf: NameOf = (model) => answeredAs(target, model ?? answered, at)
+    if (!tokens.served) {
+      const model = nameOf(null)
+      if (model === null) return UNKNOWN_MODEL
+      return listed(model === target.model ? target : { ...target, model }, tokens, at)
+    }
     const provider = tableIdOf(target.provider)
-    return servedCost(target, tokens, { ...tokens.served, provider, own: ownPrice, at }, listed)
+    const ownOf = (model: string) => own[targetId({ ...target, model })]
+    return servedCost(target, nameOf, tokens, { ...tokens.served, provider, own: ownOf, at }, listed)
   }
-  return (target, tokens, at) => {
-    const cost = metered(target, tokens, at)
+  return (target, tokens, at, answered) => {
+    const cost = metered(target, tokens, at, answered)
     return flat?.has(target.provider) ? { ...cost, flat: true } : cost
   }
 }
+
+/** Names of models at a provider, by their keys. */
+type NamesByKey = ReadonlyMap<string, string>
+
+const byKey = (names: readonly string[]): NamesByKey =>
+  new Map(names.toReversed().map((name) => [nameKey(name), name]))
+
+/** The catalogue of OpenRouter, which names most of the models of all makers. */
+let catalogue: NamesByKey | undefined
+
+/** Returns true for the name of a model that is known at any provider. */
+function isPublic(name: string): boolean {
+  catalogue ??= byKey([
+    ...(table().findProvider({ providerId: 'openrouter' })?.models ?? []).map(({ id }) => id),
+    ...packageTable().models.map(({ model }) => model),
+  ])
+  return catalogue.has(nameKey(name)) || calcPrice(NO_COUNTS, bareName(name)) !== null
+}
+
+const NO_COUNTS = { input_tokens: 0, output_tokens: 0 }
+const DAY_MS = 86_400_000
+
+/** Returns a function that names the model by which an answer is priced; null if its price is unknown. */
+function namesOf(
+  { own }: Pricing,
+  entryOf: (target: Pick<Target, 'provider' | 'model'>, at: number) => Entry | null,
+  tableIdOf: (provider: string) => string,
+) {
+  const resolved = new Map<string, string | null>()
+  const listedAt = new Map<string, NamesByKey>()
+  /** Returns the names with a price at a provider, the operator's first. */
+  const listed = (provider: string): NamesByKey => {
+    let names = listedAt.get(provider)
+    if (names === undefined) {
+      const start = `${provider}/`
+      const set = Object.keys(own).flatMap((id) => (id.startsWith(start) ? [id.slice(start.length)] : []))
+      const models = table().findProvider({ providerId: tableIdOf(provider) })?.models ?? []
+      names = byKey([...set, ...models.map(({ id }) => id)])
+      if (listedAt.size > 1_000) listedAt.clear()
+      listedAt.set(provider, names)
+    }
+    return names
+  }
+  return (target: Pick<Target, 'provider' | 'model'>, answered: string | null | undefined, at: number) => {
+    const { provider, model } = target
+    if (answered == null || answered === '' || answered === model) return model
+    const id = JSON.stringify([provider, model, answered, Math.floor(at / DAY_MS)])
+    let name = resolved.get(id)
+    if (name === undefined) {
+      const entry = (model: string) => entryOf({ provider, model }, at)
+      const names: KnownNames = {
+        priced(model) {
+          if (entry(model)) return model
+          const other = listed(provider).get(nameKey(model))
+          return other !== undefined && entry(other) ? other : null
+        },
+        isSet: (model) => entry(model)?.source === 'config',
+        isPublic,
+        differ: (a, b) => JSON.stringify(ratesIn(entry(a))) !== JSON.stringify(ratesIn(entry(b))),
+      }
+      name = pricedName(model, answered, names)
+      if (resolved.size > 10_000) resolved.clear() // providers choose the names
+      resolved.set(id, name)
+    }
+    return name
+  }
+}
+
+const ratesIn = (entry: Entry | null) => entry?.provider.models[0]?.prices
 
 /** Returns the present cost of an ordinary call at a target, US dollars; null if its price is unknown. */
 export type Quote = (target: Pick<Target, 'provider' | 'model'>) => number | null
@@ -333,7 +413,6 @@ function inTable(
   { provider, model }: Pick<Target, 'provider' | 'model'>,
   baseUrls: Pricing['baseUrls'],
 ): Provider | null {
-  const nothing = { input_tokens: 0, output_tokens: 0 }
   const known = providerOf(provider, baseUrls)
   const newer = [known?.id ?? provider, ...(known?.fallback_model_providers ?? [])].flatMap(
     (id) => newerTables().get(id) ?? [],
@@ -344,12 +423,12 @@ function inTable(
     { providerId: provider },
   ]
   for (const lookup of lookups) {
-    const found = calcPrice(nothing, model, lookup)
+    const found = calcPrice(NO_COUNTS, model, lookup)
     if (!found) continue
     const { provider: table } = found
     // The table matches some models by prefix. A name with another slash may be another model.
     const before = model.slice(0, Math.max(0, model.lastIndexOf('/')))
-    if (before && calcPrice(nothing, before, { provider: table })) continue
+    if (before && calcPrice(NO_COUNTS, before, { provider: table })) continue
     const { id, match } = found.model
     const bare = model.slice(model.lastIndexOf('/') + 1)
     const isFurther = bare.startsWith(id) && FURTHER_VERSION.test(bare.slice(id.length))

@@ -1,7 +1,7 @@
 // Computes the cost of a call as served: the parts at the prices of their models, times the factors of tier,
 // speed and region, plus the fees of tools. Uses the provider's own figure if reported. Contains no prices.
 import type { Target, Tokens } from '../core/call.ts'
-import { AXES, type Served } from '../core/served.ts'
+import { AXES, type Part, type Served } from '../core/served.ts'
 import { type Asked, factorOf, feeOf } from './axes.ts'
 import type { Cost, OwnPrice, PricedTokens } from './cost.ts'
 
@@ -11,45 +11,64 @@ type Asks = Pick<Target, 'provider' | 'model'>
 type ServedAt = Served & {
   /** Name of the provider in the price library. */
   readonly provider: string
-  readonly own: OwnPrice | undefined
+  /** Returns the operator's price of a model. */
+  readonly own: (model: string) => OwnPrice | undefined
   readonly at: number
 }
 
 /** Returns the cost of tokens at the listed price. */
 type Listed = (target: Asks, tokens: PricedTokens, at: number) => Cost
 
+/**
+ * Returns the name by which a model is priced, null for the model that answered; null if another model answered whose
+ * price is unknown.
+ */
+export type NameOf = (model: string | null) => string | null
+
+/** Cost if another model answered whose price is unknown. */
+export const UNKNOWN_MODEL: Cost = { usd: null, missing: ['model'], price: null }
+
 export function servedCost(
   target: Asks,
+  nameOf: NameOf,
   tokens: Omit<Tokens, 'source'>,
   served: ServedAt,
   listed: Listed,
 ): Cost {
   const priced = served.uncharged
     ? { usd: 0, missing: [], price: null }
-    : sumOf(target, tokens, served, listed)
+    : sumOf(target, nameOf, tokens, served, listed)
   const { reportedUsd } = served
   if (reportedUsd == null) return priced
   return { ...priced, usd: reportedUsd, missing: [], reported: { usd: reportedUsd, priced: priced.usd } }
 }
 
-function sumOf(target: Asks, tokens: Omit<Tokens, 'source'>, served: ServedAt, listed: Listed): Cost {
+function sumOf(
+  target: Asks,
+  nameOf: NameOf,
+  tokens: Omit<Tokens, 'source'>,
+  served: ServedAt,
+  listed: Listed,
+): Cost {
   const { parts, at } = served
-  const asked = served.model ?? target.model
-  if (!parts && !served.tools && !served.doubts)
-    return factored(listed({ provider: target.provider, model: asked }, tokens, at), served, asked)
+  const by = nameOf(served.model ?? null)
+  const costOf = (model: string | null, counts: PricedTokens): Cost =>
+    model === null
+      ? UNKNOWN_MODEL
+      : factored(listed({ provider: target.provider, model }, counts, at), served, model)
+  if (!parts && !served.tools && !served.doubts) return costOf(by, tokens)
   const pieces = parts
-    ? parts.map(({ model, tokens, billed }) => ({ model: model ?? target.model, tokens, billed }))
-    : [{ model: asked, tokens: tokens as PricedTokens, billed: true }]
+    ? piecesOf(parts, target.model, nameOf)
+    : [{ model: by, tokens: tokens as PricedTokens, billed: true }]
   const missing = new Set<string>(served.doubts?.includes('iterations') ? ['iterations'] : [])
   const costs = pieces.map(({ model, tokens, billed }): Cost => {
     if (!billed) return FREE
-    const piece = { provider: target.provider, model }
-    const cost = factored(listed(piece, tokens, at), served, model)
+    const cost = costOf(model, tokens)
     for (const each of cost.missing) missing.add(each)
     return cost
   })
   const known = costs.flatMap(({ usd }) => (usd === null ? [] : [usd]))
-  const { usd: fees, each, unknown } = feesOf(served, asked)
+  const { usd: fees, each, unknown } = feesOf(served, by ?? target.model)
   if (unknown) missing.add('tools')
   const price = costs.findLast((cost) => cost.price !== null)?.price ?? null
   return {
@@ -58,6 +77,18 @@ function sumOf(target: Asks, tokens: Omit<Tokens, 'source'>, served: ServedAt, l
     price: price && Object.keys(each).length > 0 ? { ...price, fees: each } : price,
     ...(parts && { parts: costs.map(({ usd }) => usd) }),
   }
+}
+
+/**
+ * Returns the parts of a call with the names by which they are priced. A message without a model is of the model that
+ * answered, unless it is an attempt before a fallback.
+ */
+function piecesOf(parts: readonly Part[], asked: string, nameOf: NameOf) {
+  const hasFallback = parts.some(({ kind }) => kind === 'fallback_message')
+  return parts.map(({ kind, model, tokens, billed }) => {
+    const isAnswer = hasFallback ? kind === 'fallback_message' : kind === 'message'
+    return { model: nameOf(model ?? (isAnswer ? null : asked)), tokens, billed }
+  })
 }
 
 const FREE: Cost = { usd: 0, missing: [], price: null }
@@ -70,7 +101,7 @@ function factored(cost: Cost, served: ServedAt, model: string): Cost {
   for (const axis of AXES) {
     const value = served[axis]
     if (value == null) continue
-    const factor = served.own?.[axis]?.[value] ?? factorOf(axis, value, askedOf(served, model))
+    const factor = served.own(model)?.[axis]?.[value] ?? factorOf(axis, value, askedOf(served, model))
     if (factor === null) unknown.push(axis)
     else if (factor !== 1) {
       product *= factor
@@ -91,7 +122,7 @@ function feesOf(served: ServedAt, model: string) {
   const each: Record<string, number> = {}
   for (const [tool, uses] of Object.entries(served.tools ?? {})) {
     if (uses === 0) continue
-    const fee = served.own?.tools?.[tool] ?? feeOf(tool, askedOf(served, model))
+    const fee = served.own(model)?.tools?.[tool] ?? feeOf(tool, askedOf(served, model))
     if (fee === null) unknown = true
     else if (fee > 0) {
       usd += uses * fee

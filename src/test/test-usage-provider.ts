@@ -57,7 +57,8 @@ function messages({ model, served = model, usage, stopReason = 'end_turn' }: Usa
   const content = stopReason === 'refusal' ? [] : [{ type: 'text', text: 'Paris' }]
   const started = { ...counts, service_tier, speed, inference_geo, cache_creation, output_tokens: 1 }
   const ended = { ...counts, output_tokens, server_tool_use, iterations }
-  const message = { ...base, model, content: [], stop_reason: null, usage: started }
+  const began = iterations === undefined ? served : model
+  const message = { ...base, model: began, content: [], stop_reason: null, usage: started }
   const index = 0
   const text: Said[] =
     content.length === 0
@@ -84,7 +85,7 @@ function messages({ model, served = model, usage, stopReason = 'end_turn' }: Usa
   }
 }
 
-function chat({ model, usage, tier }: UsageRow): Made {
+function chat({ model: asked, served: model = asked, usage, tier }: UsageRow): Made {
   const base = { id: 'chatcmpl-1', created: 0, model, ...(tier && { service_tier: tier }) }
   const chunk = (delta: object, finish_reason: string | null = null): Said => [
     '',
@@ -108,7 +109,13 @@ function chat({ model, usage, tier }: UsageRow): Made {
 }
 
 /** In OpenAI's streams, the first event names the requested tier. */
-function responses({ model, usage, tier = 'default', items = [] }: UsageRow): Made {
+function responses({
+  model: asked,
+  served: model = asked,
+  usage,
+  tier = 'default',
+  items = [],
+}: UsageRow): Made {
   const said = {
     type: 'message',
     id: 'msg_1',
@@ -152,7 +159,7 @@ function responses({ model, usage, tier = 'default', items = [] }: UsageRow): Ma
   }
 }
 
-function gemini({ model, usage }: UsageRow): Made {
+function gemini({ model: asked, served: model = asked, usage }: UsageRow): Made {
   const part = (text: string, more: object) => ({
     candidates: [{ index: 0, content: { role: 'model', parts: [{ text }] }, ...more }],
     modelVersion: model,

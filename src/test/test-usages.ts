@@ -7,16 +7,7 @@ const M = 1_000_000
 export interface UsageRow {
   readonly name: string
   /** A provider of the test's configuration. */
-  readonly provider:
-    | 'anthropic'
-    | 'openai'
-    | 'openai-responses'
-    | 'gemini'
-    | 'xai'
-    | 'openrouter'
-    | 'deepseek'
-    | 'groq'
-    | 'mistral'
+  readonly provider: string
   readonly model: string
   readonly usage: Readonly<Record<string, unknown>>
   /** Cost on record, US dollars; null if unknown. */
@@ -30,8 +21,10 @@ export interface UsageRow {
   /** Output items of a response in addition to its message. */
   readonly items?: readonly object[]
   readonly stopReason?: string
-  /** Model in the answer, if a different model served it. A stream begins with the requested model. */
+  /** Model that the answer names, if it is not the requested name. A stream with a hand-over begins with the latter. */
   readonly served?: string
+  /** Members that a request in the provider's own dialect has besides. */
+  readonly request?: object
   /** Members of the record that are also checked. */
   readonly record?: Readonly<Record<string, unknown>>
 }
