@@ -380,7 +380,7 @@ export const CALL_FIELDS = {
     kind: 'words',
     nullable: true,
     about:
-      'parts that `cost_usd` does not include: `attempt` (an attempt that broke off, timed out or sent an invalid answer), `usage` (unreported usage), `iterations` (parts of the call that do not add up), `price` (an unknown price), `model` (another model answered than the requested one, and its price is unknown), or `service_tier`, `speed`, `region` or `tools` (unknown prices for these). Empty: the cost is complete. Null while the call is open, and for calls older than this field',
+      'parts that `cost_usd` does not include: `attempt` (an attempt that broke off, timed out or sent an invalid answer), `usage` (unreported usage), `unknown_usage` (a number in the usage that no part of a price explains), `cache_write_12h` (an unknown price for input that is cached for twelve hours), `iterations` (parts of the call that do not add up), `price` (an unknown price), `model` (another model answered than the requested one, and its price is unknown), or `service_tier`, `speed`, `region` or `tools` (unknown prices for these). Empty: the cost is complete. Null while the call is open, and for calls older than this field',
     close: (closing) => costOfCall(closing).missing,
   },
   price: {

@@ -19,9 +19,10 @@ export type Axis = (typeof AXES)[number]
  * Problems with reported usage. `iterations`: the parts of the call do not add up, or one part is of an
  * unknown kind. `reported_usd`: the provider's figure is not an amount, or differs from the cost of the
  * tokens by more than a factor of two. `other`: unknown members were too large to store. `counts`: the counts do not add
- * up to the total, or became less during the answer; the larger ones are recorded.
+ * up to the total, or became less during the answer; the larger ones are recorded. `unknown_usage`: a number that no axis
+ * of the price explains.
  */
-export type Doubt = 'iterations' | 'reported_usd' | 'other' | 'counts'
+export type Doubt = 'iterations' | 'reported_usd' | 'other' | 'counts' | 'unknown_usage'
 
 /** Token counts of a part of a call. */
 export interface PartTokens {
@@ -50,6 +51,8 @@ export interface Served {
   /** The model that wrote the final answer, if different from the requested model. */
   readonly model?: string | null | undefined
   readonly kinds?: { readonly [Kind in TokenKind]?: number } | undefined
+  /** Tokens written to a cache for twelve hours, included in `cache_write`. */
+  readonly written_12h?: number | null | undefined
   /** Number of uses of the provider's own tools, by name. */
   readonly tools?: Readonly<Record<string, number>> | undefined
   /** Parts of the call, if it has more than one. */
@@ -91,6 +94,7 @@ export function label(value: unknown): string | null {
 /** Recorded usage besides the token counts; null if there is none. */
 export interface RecordUsage {
   readonly cache_write_1h?: number
+  readonly cache_write_12h?: number
   readonly images?: number
   readonly input_audio?: number
   readonly cached_audio?: number
@@ -133,11 +137,12 @@ export function recordUsage(
   if (tokens === null) return null
   const { cache_write_1h: forHour, images, served } = tokens
   if (!forHour && images === undefined && served === undefined) return null
-  const { kinds, tools, parts, uncharged, other } = served ?? {}
+  const { kinds, tools, parts, uncharged, other, written_12h } = served ?? {}
   const isOff = reported !== undefined && reported.priced !== null && isFar(reported.usd, reported.priced)
   const doubts = isOff ? [...(served?.doubts ?? []), 'reported_usd' as const] : served?.doubts
   const usage: RecordUsage = {
     ...(forHour && { cache_write_1h: forHour }),
+    ...(written_12h && { cache_write_12h: written_12h }),
     ...(images !== undefined && { images }),
     ...kinds,
     ...(tools && { tools }),

@@ -2,7 +2,8 @@
 // This file belongs to no single dialect.
 import type { Tokens } from '../core/call.ts'
 import { type Doubt, label, type Served, type TokenKind } from '../core/served.ts'
-import { type Json, listOrEmpty, member, tokenCount } from './json.ts'
+import { isObject, type Json, listOrEmpty, member, tokenCount } from './json.ts'
+import { mayCost } from './known-usage.ts'
 
 /** Merges the given facts without empty values; undefined if nothing is left. */
 export function servedIn(...found: readonly Served[]): Served | undefined {
@@ -35,8 +36,8 @@ export function positive<Name extends string>(
 const MAX_OTHER_BYTES = 2_048
 
 /**
- * Returns the members of `usage` with unknown names. A dot in a known name separates a nested member. Null,
- * zero and empty values are ignored.
+ * Returns the members of `usage` with unknown names, and a doubt if one of them may cost something. A dot in a known
+ * name separates a nested member. Null, zero and empty values are ignored.
  */
 export function unknownIn(
   usage: Json,
@@ -57,7 +58,11 @@ export function unknownIn(
   }
   for (const name in usage) if (usage[name]) keep(name, usage[name])
   if (other === undefined) return {}
-  return Buffer.byteLength(JSON.stringify(other)) > MAX_OTHER_BYTES ? { doubts: ['other'] } : { other }
+  const isReported = reportedIn(usage).reportedUsd !== undefined
+  const unexplained = Object.entries(other).some(([name, value]) => mayCost(name, value, usage, isReported))
+  const doubts: Doubt[] = unexplained ? ['unknown_usage'] : []
+  if (Buffer.byteLength(JSON.stringify(other)) > MAX_OTHER_BYTES) return { doubts: [...doubts, 'other'] }
+  return { other, ...(unexplained && { doubts }) }
 }
 
 /** Number of xAI ticks in a US dollar. */
@@ -66,11 +71,12 @@ const TICKS_PER_USD = 1e10
 const MAX_REPORTED_USD = 100_000
 
 /**
- * Returns the cost that the provider reported. xAI reports ticks; OpenRouter reports credits worth one dollar
- * each.
+ * Returns the cost that the provider reported. xAI reports ticks, OpenRouter credits worth one dollar each, and
+ * Perplexity a list with the total.
  */
 export function reportedIn(usage: Json): Pick<Served, 'reportedUsd' | 'doubts'> {
-  const { cost_in_usd_ticks: ticks, cost, cost_details: details, is_byok: byok } = usage
+  const { cost_in_usd_ticks: ticks, cost_details: details, is_byok: byok } = usage
+  const cost = isObject(usage.cost) ? usage.cost.total_cost : usage.cost
   if (ticks == null && cost == null) return {}
   const upstream = byok === true ? (member(details, 'upstream_inference_cost') ?? 0) : 0
   const usd = ticks == null ? plus(cost, upstream) : plus(ticks, 0) / TICKS_PER_USD
@@ -151,6 +157,7 @@ export function openAiTokens(
       kinds: kindsIn(input, output),
       tools: toolsIn(answer.output),
       doubts: total.doubts,
+      written_12h: tokenCount(member(member(input, 'cache_write_tokens_details'), 'ttl_12h_tokens')) || null,
     },
     unknownIn(usage, KNOWN_TO_OPENAI),
     reportedIn(usage),
@@ -160,11 +167,22 @@ export function openAiTokens(
     input: total.input,
     output: total.output,
     cached_input: counts.cached,
-    cache_write: tokenCount(member(input, 'cache_write_tokens')),
+    cache_write: writtenIn(usage, input),
     reasoning: counts.reasoning,
     ...(served && { served }),
   }
 }
+
+/** Returns the tokens written to a cache. Alibaba, Vercel and LiteLLM use Anthropic's names. */
+const writtenIn = (usage: Json, input: unknown): number | null =>
+  [
+    ...['cache_write_tokens', 'cache_creation_tokens', 'cache_creation_input_tokens'].map((name) =>
+      member(input, name),
+    ),
+    usage.cache_creation_input_tokens,
+  ]
+    .map(tokenCount)
+    .find((count) => count !== null) ?? null
 
 /** Counts the uses of the provider's own tools among output items; undefined if there are none. */
 export function toolsIn(output: unknown): Record<string, number> | undefined {
@@ -183,11 +201,13 @@ export const tierIn = (answer: Json): string | null => label(answer.service_tier
 
 const DETAILS = [
   'cached_tokens',
-  'cache_write_tokens',
-  'audio_tokens',
-  'text_tokens',
-  'image_tokens',
-  'cached_tokens_details',
+  ...['cache_write_tokens', 'cache_creation_tokens', 'cache_creation_input_tokens'],
+  ...['cache_creation.', 'cache_creation.ephemeral_5m_input_tokens'],
+  ...['cache_write_tokens_details.', 'cache_write_tokens_details.ttl_30m_tokens'],
+  'cache_write_tokens_details.ttl_12h_tokens',
+  ...['audio_tokens', 'text_tokens', 'image_tokens', 'video_tokens'],
+  ...['cached_tokens_details.', 'cached_tokens_details.audio_tokens', 'cached_tokens_details.text_tokens'],
+  'cached_tokens_details.image_tokens',
   'reasoning_tokens',
   'accepted_prediction_tokens',
   'rejected_prediction_tokens',
@@ -196,6 +216,7 @@ const DETAILS = [
 export const KNOWN_TO_OPENAI: ReadonlySet<string> = new Set([
   ...['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'total_tokens'],
   ...['prompt_cache_hit_tokens', 'prompt_cache_miss_tokens', 'cached_tokens', 'reasoning_tokens'],
+  ...['cache_creation_input_tokens', 'cache_read_input_tokens'],
   ...['cost', 'cost_in_usd_ticks', 'cost_details', 'is_byok'],
   ...['queue_time', 'prompt_time', 'completion_time', 'total_time'],
   ...[
@@ -203,5 +224,6 @@ export const KNOWN_TO_OPENAI: ReadonlySet<string> = new Set([
     'completion_tokens_details',
     'input_tokens_details',
     'output_tokens_details',
+    'input_token_details',
   ].flatMap((name) => [`${name}.`, ...DETAILS.map((detail) => `${name}.${detail}`)]),
 ])

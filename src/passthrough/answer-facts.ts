@@ -3,7 +3,7 @@
 import { NO_TOKENS, type Tokens } from '../core/call.ts'
 import { isObject, type Json, textOf, tokenCount } from '../dialects/json.ts'
 import { errorOf } from '../dialects/openai-errors.ts'
-import { kindsIn } from '../dialects/served.ts'
+import { KNOWN_TO_OPENAI, kindsIn, reportedIn, servedIn, unknownIn } from '../dialects/served.ts'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 import { eventsIn } from '../shared/event-text.ts'
@@ -133,7 +133,11 @@ export function reportedTokens(usage: Json, ofPictures: boolean): Tokens | null 
     usage.completion_tokens_details ??
     usage.output_tokens_details ??
     (ofPictures ? { image_tokens: output } : undefined)
-  const kinds = kindsIn(details, made)
+  const served = servedIn(
+    { kinds: kindsIn(details, made) },
+    unknownIn(usage, KNOWN_TO_OPENAI),
+    reportedIn(usage),
+  )
   return {
     source: 'reported',
     input,
@@ -141,7 +145,7 @@ export function reportedTokens(usage: Json, ofPictures: boolean): Tokens | null 
     cached_input: isObject(details) ? tokenCount(details.cached_tokens) : null,
     cache_write: null,
     reasoning: null,
-    ...(kinds && { served: { kinds } }),
+    ...(served && { served }),
   }
 }
 

@@ -1,7 +1,7 @@
 // Computes the cost of a call as served: the parts at the prices of their models, times the factors of tier,
 // speed and region, plus the fees of tools. Uses the provider's own figure if reported. Contains no prices.
 import type { Target, Tokens } from '../core/call.ts'
-import { AXES, type Part, type Served } from '../core/served.ts'
+import { AXES, type Doubt, type Part, type Served } from '../core/served.ts'
 import { type Asked, factorOf, feeOf } from './axes.ts'
 import type { Cost, OwnPrice, PricedTokens } from './cost.ts'
 
@@ -24,6 +24,9 @@ type Listed = (target: Asks, tokens: PricedTokens, at: number) => Cost
  * price is unknown.
  */
 export type NameOf = (model: string | null) => string | null
+
+/** Doubts that leave a part of the cost unknown. */
+const OPEN_DOUBTS: ReadonlySet<Doubt> = new Set(['iterations', 'unknown_usage'])
 
 /** Cost if another model answered whose price is unknown. */
 export const UNKNOWN_MODEL: Cost = { usd: null, missing: ['model'], price: null }
@@ -56,11 +59,12 @@ function sumOf(
     model === null
       ? UNKNOWN_MODEL
       : factored(listed({ provider: target.provider, model }, counts, at), served, model)
-  if (!parts && !served.tools && !served.doubts) return costOf(by, tokens)
+  if (!parts && !served.tools && !served.doubts && !served.written_12h) return costOf(by, tokens)
   const pieces = parts
     ? piecesOf(parts, target.model, nameOf)
     : [{ model: by, tokens: tokens as PricedTokens, billed: true }]
-  const missing = new Set<string>(served.doubts?.includes('iterations') ? ['iterations'] : [])
+  const missing = new Set<string>(served.doubts?.filter((doubt) => OPEN_DOUBTS.has(doubt)))
+  if (served.written_12h) missing.add('cache_write_12h') // at least the price of a shorter time
   const costs = pieces.map(({ model, tokens, billed }): Cost => {
     if (!billed) return FREE
     const cost = costOf(model, tokens)

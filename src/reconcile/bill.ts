@@ -11,6 +11,8 @@ export interface Line {
   readonly input: number | null
   readonly output: number | null
   readonly calls: number | null
+  /** Calls on record with a count that no price explains; absent in a provider's report. */
+  readonly unexplained?: number
 }
 
 /** A report from the record or a provider. */
@@ -27,8 +29,8 @@ export interface Comparison {
   readonly model: string
   readonly verdict: Verdict
   /** Values in the record and at the provider. */
-  readonly here: Omit<Line, 'day' | 'model'> | null
-  readonly there: Omit<Line, 'day' | 'model'> | null
+  readonly here: Omit<Line, 'day' | 'model' | 'unexplained'> | null
+  readonly there: Omit<Line, 'day' | 'model' | 'unexplained'> | null
   /** Probable reason for the difference; null if the values are equal. */
   readonly likely: string | null
 }
@@ -95,6 +97,8 @@ function likelyOf(verdict: Verdict, a: Line | null, b: Line | null, there: Bill)
     return there.lines.some(({ day }) => day === a!.day)
       ? 'the provider billed no such model: another name, or calls that it did not charge'
       : 'the report has no such day: it is not complete yet, or a part of it is missing'
+  if (a!.unexplained)
+    return `a count in the usage that no price explains (\`unknown_usage\`, ${a!.unexplained} calls on record)`
   const more = (name: 'input' | 'output') => (b![name] ?? 0) - (a![name] ?? 0)
   const known = a!.input !== null && b!.input !== null
   const isSame =
@@ -126,7 +130,12 @@ function summed(lines: readonly Line[]): Map<string, Line> {
 function added(a: Line, b: Line): Line {
   const sum = (name: 'usd' | 'input' | 'output' | 'calls') =>
     a[name] === null && b[name] === null ? null : (a[name] ?? 0) + (b[name] ?? 0)
-  return { ...a, usd: sum('usd'), input: sum('input'), output: sum('output'), calls: sum('calls') }
+  const unexplained = (a.unexplained ?? 0) + (b.unexplained ?? 0)
+  return {
+    ...a,
+    ...{ usd: sum('usd'), input: sum('input'), output: sum('output'), calls: sum('calls') },
+    ...(unexplained > 0 && { unexplained }),
+  }
 }
 
 const amounts = (line: Line | null): Comparison['here'] =>

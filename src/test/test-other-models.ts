@@ -1,5 +1,5 @@
-// Usages of calls that another model answered than the one that was asked, or the same one under another name, with
-// the cost of each. A cost is counts times rates, written by hand from the providers' price lists. Shares no code and no
+// Usages of calls that another model answered than the one that was asked, or the same one under another name, and
+// usages with counters that few know, with the cost of each. A cost is counts times rates, written by hand from the providers' price lists. Shares no code and no
 // price with the gateway.
 import type { UsageRow } from './test-usages.ts'
 
@@ -212,4 +212,241 @@ const OTHERS: readonly UsageRow[] = [
   row('openai', 'ft:gpt-4.1-mini:acme::b1', 'ft:gpt-4.1-mini-2025-04-14:acme::b1', OWN),
 ]
 
-export const OTHER_MODEL_ROWS: readonly UsageRow[] = OTHERS
+/** Makes a row with the price of the asked model and more members in the usage. */
+const counted = (
+  name: string,
+  provider: string,
+  model: string,
+  usage: object,
+  usd: number,
+  doubts: readonly string[] | null,
+  more: Partial<UsageRow> = {},
+): UsageRow => ({
+  name,
+  provider,
+  model,
+  usage: { ...USAGES[OTHER_MODEL_DIALECTS[provider]!], ...usage },
+  usd,
+  missing: doubts ?? [],
+  record: { 'usage.doubts': doubts },
+  ...more,
+})
+
+const UNKNOWN = ['unknown_usage']
+
+const COUNTERS: readonly UsageRow[] = [
+  counted('chat: a counter', 'openai', 'gpt-6-sol', { hologram_tokens: 7 }, at(SOL), UNKNOWN),
+  counted(
+    'chat: a counter as large as the input',
+    'openai',
+    'gpt-6-sol',
+    { dream_tokens: 1_000 },
+    at(SOL),
+    UNKNOWN,
+  ),
+  counted(
+    'chat: a nested counter',
+    'openai',
+    'gpt-6-sol',
+    { completion_tokens_details: { reasoning_tokens: 0, dream_tokens: 7 } },
+    at(SOL),
+    UNKNOWN,
+  ),
+  counted(
+    'chat: a counter in a list',
+    'openai',
+    'gpt-6-sol',
+    { dreams: [{ of: { tokens_seen: 7 } }] },
+    at(SOL),
+    UNKNOWN,
+  ),
+  counted(
+    'chat: seconds of sound',
+    'mistral',
+    'mistral-medium-latest',
+    { prompt_audio_seconds: 30 },
+    at([1.5, 7.5]),
+    UNKNOWN,
+  ),
+  counted('responses: a counter', 'openai_responses', 'gpt-4.1', { dream_units: 7 }, at([2, 8]), UNKNOWN),
+  counted(
+    'responses: another cache lifetime',
+    'openai_responses',
+    'gpt-6-sol',
+    {
+      input_tokens_details: { cache_write_tokens: 400, cache_write_tokens_details: { ttl_48h_tokens: 400 } },
+    },
+    (600 * 2 + 400 * 2.5 + 1_000 * 10) / M,
+    UNKNOWN,
+  ),
+  counted('messages: a counter', 'anthropic', 'claude-haiku-4-5', { future_tokens: 7 }, at(HAIKU), UNKNOWN),
+  counted(
+    'messages: another cache lifetime',
+    'anthropic',
+    'claude-haiku-4-5',
+    { cache_creation_input_tokens: 100, cache_creation: { ephemeral_24h_input_tokens: 100 } },
+    at(HAIKU) + (100 * 1.25) / M,
+    UNKNOWN,
+  ),
+  counted(
+    'messages: a counter in a part',
+    'anthropic',
+    'claude-haiku-4-5',
+    { iterations: [{ type: 'message', input_tokens: 1_000, output_tokens: 1_000, future_tokens: 7 }] },
+    at(HAIKU),
+    UNKNOWN,
+  ),
+  counted(
+    'gemini: a counter',
+    'gemini',
+    'gemini-2.5-flash',
+    { hologramTokenCount: 7 },
+    at([0.3, 2.5]),
+    UNKNOWN,
+  ),
+  counted(
+    'gemini: a kind of tokens',
+    'gemini',
+    'gemini-2.5-flash',
+    { promptTokensDetails: [{ modality: 'HOLOGRAM', tokenCount: 7 }] },
+    at([0.3, 2.5]),
+    UNKNOWN,
+  ),
+  counted(
+    'OpenRouter reports the cost with the counter',
+    'openrouter',
+    'deepseek/deepseek-v4-flash',
+    { hologram_tokens: 7, cost: 0.0003 },
+    0.0003,
+    UNKNOWN,
+    { missing: [] },
+  ),
+  // Lifetimes of OpenAI's caches.
+  counted(
+    'cached for 30 minutes',
+    'openai_responses',
+    'gpt-6-sol',
+    {
+      input_tokens_details: {
+        cache_write_tokens: 400,
+        cache_write_tokens_details: { ttl_30m_tokens: 400, ttl_12h_tokens: 0 },
+      },
+    },
+    (600 * 2 + 400 * 2.5 + 1_000 * 10) / M,
+    null,
+  ),
+  counted(
+    'cached for twelve hours',
+    'openai_responses',
+    'gpt-6-sol',
+    {
+      input_tokens_details: {
+        cache_write_tokens: 400,
+        cache_write_tokens_details: { ttl_30m_tokens: 100, ttl_12h_tokens: 300 },
+      },
+    },
+    (600 * 2 + 400 * 2.5 + 1_000 * 10) / M,
+    null,
+    { missing: ['cache_write_12h'], record: { 'usage.cache_write_12h': 300, 'usage.doubts': null } },
+  ),
+  counted(
+    'cached for twelve hours, in chat',
+    'openai',
+    'gpt-6-sol',
+    {
+      prompt_tokens_details: { cache_write_tokens: 400, cache_write_tokens_details: { ttl_12h_tokens: 400 } },
+    },
+    (600 * 2 + 400 * 2.5 + 1_000 * 10) / M,
+    null,
+    { missing: ['cache_write_12h'] },
+  ),
+  // Numbers that cost nothing of their own.
+  counted(
+    'Groq: times',
+    'groq',
+    'openai/gpt-oss-120b',
+    { queue_time: 0.1, prompt_time: 0.2, total_time: 1.2 },
+    at(OSS_GROQ),
+    null,
+  ),
+  counted(
+    'Azure: latencies',
+    'azure',
+    'gpt-6-sol',
+    { latency_checkpoint: { engine_ttft_ms: 12, total_duration_ms: 800, service_tbt_ms: 3 } },
+    at(SOL),
+    null,
+  ),
+  counted(
+    'DeepSeek: hits and misses',
+    'openai',
+    'gpt-6-sol',
+    { prompt_cache_hit_tokens: 0, prompt_cache_miss_tokens: 1_000 },
+    at(SOL),
+    null,
+  ),
+  counted(
+    'OpenAI: a prediction',
+    'openai',
+    'gpt-6-sol',
+    { completion_tokens_details: { accepted_prediction_tokens: 20, rejected_prediction_tokens: 30 } },
+    at(SOL),
+    null,
+  ),
+  counted(
+    'xAI: sources and uses of tools',
+    'xai',
+    'grok-4.5',
+    {
+      num_sources_used: 4,
+      num_server_side_tools_used: 2,
+      server_side_tool_usage_details: { web_search_calls: 2 },
+      context_details: { input_tokens: 900, output_tokens: 200 },
+      cost_in_usd_ticks: 120_000_000,
+    },
+    0.012,
+    null,
+  ),
+  counted(
+    'Vercel: the market’s cost',
+    'vercel',
+    'anthropic/claude-haiku-4.5',
+    { cost: 0.006, market_cost: 0.006, is_byok: false },
+    0.006,
+    null,
+  ),
+  counted(
+    'SambaNova: rates',
+    'openai',
+    'gpt-6-sol',
+    { total_tokens_per_sec: 812.5, time_to_first_token: 0.2, acceptance_rate: 0.7, total_latency: 2 },
+    at(SOL),
+    null,
+  ),
+  counted(
+    'Cohere: parts of the counts',
+    'openai',
+    'gpt-6-sol',
+    { billed_units: { input_tokens: 900, output_tokens: 1_000 } },
+    at(SOL),
+    null,
+  ),
+  counted(
+    'MiniMax: characters',
+    'anthropic',
+    'claude-haiku-4-5',
+    { total_characters: 4_000 },
+    at(HAIKU),
+    null,
+  ),
+  counted(
+    'zeros',
+    'openai',
+    'gpt-6-sol',
+    { hologram_tokens: 0, dreams: { dream_tokens: 0 }, none: null },
+    at(SOL),
+    null,
+  ),
+]
+
+export const OTHER_MODEL_ROWS: readonly UsageRow[] = [...OTHERS, ...COUNTERS]

@@ -550,6 +550,7 @@ const CHAT: readonly UsageRow[] = [
       prompt_tokens_details: { cached_tokens: 0, star_tokens: 2 },
     },
     usd: 0.0092,
+    missing: ['unknown_usage'],
     record: { 'usage.other': { moon_tokens: 7, 'prompt_tokens_details.star_tokens': 2 } },
   },
 ]

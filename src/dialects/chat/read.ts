@@ -246,7 +246,10 @@ function lengthwise(delta: unknown): string {
  */
 function tokensOf(usage: Json, answer: Json): Tokens {
   const { prompt_tokens_details: input, completion_tokens_details: output } = usage
-  const cached = [member(input, 'cached_tokens'), usage.prompt_cache_hit_tokens, usage.cached_tokens]
+  const cached = [
+    member(input, 'cached_tokens'),
+    ...[usage.prompt_cache_hit_tokens, usage.cached_tokens, usage.cache_read_input_tokens],
+  ]
   const counts = {
     input: tokenCount(usage.prompt_tokens),
     output: tokenCount(usage.completion_tokens),

@@ -4,6 +4,7 @@ import type { UpstreamDialect } from '../dialect.ts'
 import { isObject, type Json, tokenCount } from '../json.ts'
 import { errorOf, readError } from '../openai-errors.ts'
 import { requestTo } from '../openai-request.ts'
+import { KNOWN_TO_OPENAI, reportedIn, servedIn, unknownIn } from '../served.ts'
 
 export const upstream = {
   relayedHeaders: /^(x-request-id|x-ratelimit-.+)$/,
@@ -38,5 +39,7 @@ export const upstream = {
 function tokensOf(usage: Json): Tokens {
   const input = tokenCount(usage.prompt_tokens)
   const output = input === null ? null : 0
-  return { source: 'reported', input, output, cached_input: null, cache_write: null, reasoning: null }
+  const served = servedIn(unknownIn(usage, KNOWN_TO_OPENAI), reportedIn(usage))
+  const none = { cached_input: null, cache_write: null, reasoning: null }
+  return { source: 'reported', input, output, ...none, ...(served && { served }) }
 }

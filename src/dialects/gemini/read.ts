@@ -180,7 +180,18 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...['promptTokenCount', 'toolUsePromptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount'],
   ...['totalTokenCount', 'cachedContentTokenCount', 'trafficType', 'initialPromptTokenCount', 'serviceTier'],
   ...['promptTokensDetails', 'cacheTokensDetails', 'candidatesTokensDetails', 'toolUsePromptTokensDetails'],
+  ...['promptTokenDetails', 'thoughtsTokensDetails'],
 ])
+
+/** Kinds of tokens that have a price: as text, or one of their own. */
+const MODALITIES = ['MODALITY_UNSPECIFIED', 'TEXT', 'IMAGE', 'VIDEO', 'AUDIO', 'DOCUMENT']
+
+/** Returns true for a list of tokens by kind with an unknown kind. */
+const hasUnknownKind = (details: unknown): boolean =>
+  listOrEmpty(details).some((each) => {
+    const kind = member(each, 'modality')
+    return kind != null && !MODALITIES.includes(kind as string) && !!member(each, 'tokenCount')
+  })
 
 /** Parses the details that Google adds to the counts: the traffic type (Vertex AI) and tokens by modality. */
 function servedOf(usage: Json): { served?: Served } {
@@ -207,6 +218,7 @@ function servedOf(usage: Json): { served?: Served } {
         : undefined,
     },
     unknownIn(usage, KNOWN),
+    Object.values(usage).some(hasUnknownKind) ? { doubts: ['unknown_usage'] } : {},
   )
   return served ? { served } : {}
 }

@@ -3,7 +3,7 @@
 // whole bill: `iterations` lists more parts of the call, possibly served by other models.
 import type { Tokens } from '../../core/call.ts'
 import { type Doubt, label, mergeServed, type Part, type PartTokens, type Served } from '../../core/served.ts'
-import { isObject, type Json, member, tokenCount } from '../json.ts'
+import { isObject, type Json, listOrEmpty, member, tokenCount } from '../json.ts'
 import { positive, servedIn, unknownIn } from '../served.ts'
 
 /** Counts as reported. */
@@ -46,6 +46,9 @@ export function usageOf(usage: Json): Usage {
       ...(tools && { tools }),
     },
     unknownIn(usage, KNOWN),
+    listOrEmpty(iterations).some((each) => isObject(each) && unknownIn(each, KNOWN_OF_PART).doubts)
+      ? { doubts: ['unknown_usage'] }
+      : {},
   )
   const listed = Array.isArray(iterations) ? iterations.filter(isObject).map(iterationOf) : undefined
   return { ...countsOf(usage), served, ...(listed && listed.length > 0 && { iterations: listed }) }
@@ -61,6 +64,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...['output_tokens_details.', 'output_tokens_details.thinking_tokens'],
   ...['service_tier', 'speed', 'inference_geo', 'server_tool_use', 'iterations'],
 ])
+
+const KNOWN_OF_PART: ReadonlySet<string> = new Set([...KNOWN, 'type', 'model'])
 
 /** Renames counts of tool uses from `web_search_requests` to `web_search`. */
 const withoutEnding = (uses: Json): Json =>

@@ -194,6 +194,9 @@ function Facts({ call }: { call: CallDetail }) {
 const MISSING: Readonly<Record<string, string>> = {
   attempt: 'an attempt that broke off',
   usage: 'usage that was not reported',
+  model: 'the price of the model that answered',
+  unknown_usage: 'a count that no price explains',
+  cache_write_12h: 'the price of what is cached for twelve hours',
   price: 'a price that is not known',
   iterations: 'parts that do not add up',
   service_tier: 'the price of this tier',

@@ -1,6 +1,7 @@
 // The record as a bill: the cost of each model on each day (UTC). Sums by attempt, because each attempt is
 // billed. Reads a database that a gateway may be writing to, and changes nothing.
 import type { DatabaseSync } from 'node:sqlite'
+import { isOtherModel } from '../../core/model-names.ts'
 import type { RecordUsage } from '../../core/served.ts'
 
 interface BilledLine {
@@ -10,6 +11,8 @@ interface BilledLine {
   readonly input: number | null
   readonly output: number | null
   readonly calls: number
+  /** Calls with a count that no price explains. */
+  readonly unexplained: number
 }
 
 interface Row {
@@ -20,7 +23,9 @@ interface Row {
   readonly output: number | null
   readonly usage: string | null
   readonly fees: string | null
+  readonly answered: string | null
   readonly calls: number
+  readonly unexplained: number
 }
 
 /**
@@ -30,6 +35,8 @@ interface Row {
 const ROWS = `
   WITH billed AS (
     SELECT strftime('%Y-%m-%d', a.started_at / 1000, 'unixepoch') AS day, a.model, a.cost_usd AS usd,
+      CASE WHEN a.outcome = 'answered' THEN c.response_model END AS answered,
+      coalesce(instr(c.usage, '"unknown_usage"') > 0, 0) AS unexplained,
       a.tokens_input AS input, a.tokens_output AS output,
       CASE WHEN a.outcome = 'answered' AND json_extract(c.usage, '$.parts') IS NOT NULL THEN c.usage END AS parts,
       CASE WHEN a.outcome = 'answered' AND json_extract(c.usage, '$.tools') IS NOT NULL THEN c.usage END AS tools,
@@ -38,15 +45,18 @@ const ROWS = `
     WHERE a.provider = ? AND a.started_at >= ? AND a.started_at < ? AND NOT c.replayed AND c.flat_usd IS NULL
       AND (a.cost_usd > 0 OR a.tokens_output > 0)
   )
-  SELECT day, model, sum(usd) AS usd, sum(input) AS input, sum(output) AS output, NULL AS usage, NULL AS fees, count(*) AS calls
-    FROM billed WHERE parts IS NULL AND fees IS NULL GROUP BY day, model
+  SELECT day, model, sum(usd) AS usd, sum(input) AS input, sum(output) AS output, NULL AS usage, NULL AS fees, answered,
+    count(*) AS calls, sum(unexplained) AS unexplained
+    FROM billed WHERE parts IS NULL AND fees IS NULL GROUP BY day, model, answered
   UNION ALL
-  SELECT day, model, usd, input, output, coalesce(parts, tools), fees, 1 FROM billed WHERE parts IS NOT NULL OR fees IS NOT NULL`
+  SELECT day, model, usd, input, output, coalesce(parts, tools), fees, answered, 1, unexplained
+    FROM billed WHERE parts IS NOT NULL OR fees IS NOT NULL`
 
 /** Returns the bill lines of one provider between two moments, ms since the epoch. */
 export function billedLines(db: DatabaseSync, provider: string, since: number, until: number): BilledLine[] {
   const rows = db.prepare(ROWS).all(provider, since, until) as unknown as Row[]
-  return rows.flatMap(({ usage, fees, ...line }): BilledLine[] => {
+  return rows.flatMap(({ usage, fees, answered, ...row }): BilledLine[] => {
+    const line = isOtherModel(row.model, answered) ? { ...row, model: answered } : row
     if (usage === null) return [line]
     const { parts, tools = {} } = JSON.parse(usage) as RecordUsage
     const each = JSON.parse(fees ?? '{}') as Record<string, number>
@@ -57,12 +67,13 @@ export function billedLines(db: DatabaseSync, provider: string, since: number, u
       input: null,
       output: null,
       calls: 0,
+      unexplained: 0,
     }))
     const ofTools = uses.reduce((sum, { usd }) => sum + usd, 0)
     if (!parts) return [{ ...line, usd: line.usd === null ? null : line.usd - ofTools }, ...uses]
     const ofParts = parts.map(({ model, cost_usd: usd, input, output }, index) => ({
       ...line,
-      model: model ?? line.model,
+      model: model ?? row.model,
       usd,
       input: usd === 0 ? 0 : input,
       output,
