@@ -6,7 +6,14 @@ import { readBounded } from '../../src/shared/bounded-file.ts'
 import { placeAt } from '../providers/find.ts'
 import { providers } from '../providers/registry.ts'
 import { MAX_FILE_BYTES, scanRecordings } from '../recording/format.ts'
-import { chunksByEvent, type Draft, draftRecording, type Keep, writeRecording } from '../recording/make.ts'
+import {
+  type Blanked,
+  chunksByEvent,
+  type Draft,
+  draftRecording,
+  type Keep,
+  writeRecording,
+} from '../recording/make.ts'
 import { apiVersionOf } from '../recording/recorder.ts'
 import { NOTE, UNDATED } from '../recording/verify-head.ts'
 import { hostName } from '../redaction/paths.ts'
@@ -24,10 +31,11 @@ export interface Imported {
   readonly refused: readonly string[]
 }
 
-/** Number of an exchange in its file, and the name of its recording. */
+/** Number of an exchange in its file, the name of its recording, and what was blanked in its kept answer. */
 interface ImportedExchange {
   readonly exchange: number
   readonly name: string
+  readonly blanked?: Blanked
 }
 
 interface ImportOptions {
@@ -38,6 +46,8 @@ interface ImportOptions {
   readonly provider?: string | undefined
   /** Setting that stores answers in full and requests as digests. If absent, the text of both is blanked. */
   readonly keep?: Omit<Keep, 'at'> | undefined
+  /** Texts that no recording may contain, in addition to the exchange's own secrets. */
+  readonly secrets?: readonly string[] | undefined
   /** Called before each exchange, with its number and the number of exchanges in the file. */
   readonly onExchange?: (file: string, exchange: number, of: number) => void
 }
@@ -78,10 +88,9 @@ export function importRecordings(files: readonly string[], options: ImportOption
         if (name !== undefined) known.push({ exchange, name })
         else {
           const shape = `imported from a ${foreign!.format} file, sha256 ${digest}, exchange ${exchange}, sha256 ${source}`
-          written.push({
-            exchange,
-            name: writeRecording(options.out, draftImport(interaction, { ...options, shape })),
-          })
+          const draft = draftImport(interaction, { ...options, shape })
+          const { blanked } = draft.head.redaction ?? {}
+          written.push({ exchange, name: writeRecording(options.out, draft), ...(blanked && { blanked }) })
         }
       } catch (error) {
         refused.push(`exchange ${exchange}: ${(error as Error).message}`)
@@ -118,7 +127,13 @@ function sourcesIn(dir: string): Map<string, string[]> {
 /** Converts a foreign exchange to a redacted recording. Throws if that is impossible. */
 export function draftImport(
   interaction: Interaction,
-  { shape, today, provider, keep }: Pick<ImportOptions, 'today' | 'provider' | 'keep'> & { shape: string },
+  {
+    shape,
+    today,
+    provider,
+    keep,
+    secrets = [],
+  }: Pick<ImportOptions, 'today' | 'provider' | 'keep' | 'secrets'> & { shape: string },
 ): Draft {
   const { responseHeaders, responseBody } = interaction
   const day = new Date(responseHeaders.date ?? '')
@@ -130,7 +145,7 @@ export function draftImport(
     apiVersion: apiVersionOf(interaction),
     shape,
     note: dated ? NOTE : `${NOTE} ${UNDATED}`,
-    secrets: [],
+    secrets,
     keep: keep && { ...keep, at: dated ? day.getTime() : Date.parse(today) },
   })
 }

@@ -2,6 +2,7 @@
 // settings. Replaces ids by positions, so that a conversation is the same on every run. Pure; knows the
 // dialects' fields. Independent of providers, digests and recordings.
 import { hash } from 'node:crypto'
+import { isSealed } from '../redaction/vocabulary.ts'
 import { offeredTools } from '../scenarios/offered-tools.ts'
 
 export const ROLES = ['system', 'user', 'assistant', 'tool'] as const
@@ -260,9 +261,7 @@ function fileIn(block: Json): { kind: 'image' | 'file'; text: string } | null {
 const withoutIds = (block: Json): Json =>
   JSON.parse(
     JSON.stringify(block, (name, value) =>
-      /^(?:id|.*_id|status|cache_control|signature|thoughtSignature|encrypted_content)$/.test(name)
-        ? undefined
-        : value,
+      isSealed(name) || /^(?:id|.*_id|.*[a-z]Id|status|cache_control)$/.test(name) ? undefined : value,
     ),
   )
 

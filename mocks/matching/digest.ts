@@ -40,8 +40,15 @@ export interface DigestedRequest {
   readonly parts: readonly Part[]
 }
 
-/** Digests a request's body that arrived at `now`. Returns null if the body is not a JSON object. */
-export type Digester = (body: unknown, now: number) => DigestedRequest | null
+/**
+ * Digests a request's body that arrived at `now`. Returns null if the body is not a JSON object. `replay` changes the
+ * words of the model to those that a replay of their recording says.
+ */
+export type Digester = (
+  body: unknown,
+  now: number,
+  replay?: (text: string) => string,
+) => DigestedRequest | null
 
 const hmac = (key: string, text: string): string =>
   createHmac('sha256', key).update(text).digest('hex').slice(0, 16)
@@ -59,11 +66,13 @@ export function createDigester(
   folders: readonly string[] = [],
 ): Digester {
   const name = keyName(key)
-  return (body, now) => {
+  return (body, now, replay = (text) => text) => {
     const conversation = conversationOf(body)
     if (!conversation) return null
     const mask = createVolatileMask(now, masks, folders)
-    const { parts } = conversation
+    const parts = conversation.parts.map((part) =>
+      part.role === 'assistant' ? { ...part, text: replay(part.text) } : part,
+    )
     const texts = parts.map(({ kind, text }) => (kind === 'image' ? text : mask(text, kind === 'result')))
     const tools = conversation.tools.map((tool) => ({
       name: tool.name,

@@ -1,5 +1,9 @@
 // Masks parts of a text that differ from run to run although the content is the same: today's date, ids,
-// directories, local ports. Pure; the caller passes the time. Other dates stay, because they are content.
+// directories, local ports. Credentials are blanked as in stored answers, because a client sends them back as it
+// received them. Pure; the caller passes the time. Other dates stay, because they are content.
+import { blank } from '../redaction/blank-text.ts'
+import { replaceCredentials } from '../redaction/leaks.ts'
+import { ID_PREFIXES } from '../redaction/placeholders.ts'
 
 /** Maximum days between today and a date that counts as today, because of time zones. */
 const NEAR_DAYS = 1
@@ -30,7 +34,7 @@ const EPOCH = /\b1\d{9}(?:\d{3})?\b/g
 /** Machine-made ids: UUIDs, providers' ids with their prefix, hashes, long tokens of mixed characters. */
 const IDS: readonly RegExp[] = [
   /\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/gi,
-  /\b(?:chatcmpl|msg|resp|rs|fc|call|toolu|srvtoolu|tool|req|gen|run|file|batch|thread|item|conv|session)[-_](?=[\w-]{0,60}\d)[\w-]{6,}/g,
+  new RegExp(`\\b(?:${ID_PREFIXES})[-_](?=[\\w-]{0,60}\\d)[\\w-]{6,}`, 'g'),
   /\b(?=[a-f]{0,30}\d)[\da-f]{16,}\b/gi,
   /\b(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[A-Z])(?=[\w-]{0,60}[a-z])[\w-]{24,200}\b/g,
 ]
@@ -83,7 +87,8 @@ export function createVolatileMask(
     return `<id ${ids.get(id)}>`
   }
   return (text, isResult = false) => {
-    let masked = own.reduce((rest, pattern) => rest.replace(pattern, '<masked>'), text)
+    const open = replaceCredentials(text, blank)
+    let masked = own.reduce((rest, pattern) => rest.replace(pattern, '<masked>'), open)
     for (const folder of here) masked = masked.replace(folder, '<folder>')
     for (const pattern of DATES)
       masked = masked.replace(pattern, (...found) => (isNow(found.at(-1), now) ? '<date>' : found[0]))

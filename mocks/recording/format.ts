@@ -98,6 +98,10 @@ const headShape = z.strictObject({
         .optional()
         .describe('Bytes of the placeholder for the folder in which the program ran. Format 2.'),
       replaced: z.int().nonnegative().describe("Bytes of the answer's body that were replaced."),
+      blanked: z
+        .record(z.string(), z.int().positive())
+        .optional()
+        .describe('Kinds of values that were replaced although the answer is kept, and how many. Format 2.'),
       looked_for: z
         .int()
         .nonnegative()

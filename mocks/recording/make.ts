@@ -6,8 +6,10 @@ import { dirname, join } from 'node:path'
 import type { Interaction } from '../import/interaction.ts'
 import { classify } from '../matching/classify.ts'
 import type { Digester, Said } from '../matching/digest.ts'
+import { endpointOf } from '../provider.ts'
+import { providers } from '../providers/registry.ts'
 import { blank } from '../redaction/blank-text.ts'
-import { redact } from '../redaction/exchange.ts'
+import { redact, withoutValues } from '../redaction/exchange.ts'
 import {
   findCredential,
   findValue,
@@ -18,6 +20,7 @@ import {
 import { deploymentName } from '../redaction/paths.ts'
 import { placeholderOf } from '../redaction/placeholders.ts'
 import { joinedPieces } from '../redaction/tool-arguments.ts'
+import { isSecretName, isStructural } from '../redaction/vocabulary.ts'
 import { hideFolder, withoutFolder } from './folder.ts'
 import type { Recording, RecordingHead } from './format.ts'
 
@@ -54,6 +57,29 @@ export interface Keep {
   readonly folder?: string
 }
 
+/** Kinds of values that were replaced although an answer is kept, and how many. */
+export type Blanked = Readonly<Record<string, number>>
+
+/** Kind of what was blanked in an exchange that is no call to a model. */
+const NO_CALL = 'no call to a model'
+
+/** Returns true for a kind that a recording may name. */
+export const isBlankedKind = (kind: string): boolean =>
+  /^(?:ids|accounts|credentials|private values|private names of models)$/.test(kind) ||
+  kind === NO_CALL ||
+  (/^(?:sealed|echoed) \w+$/.test(kind) && isStructural(kind.split(' ')[1]!))
+
+/** Words what was blanked, the most frequent first: `12 ids, 2 sealed signature`; empty if nothing was. */
+export function wordBlanked(each: readonly Blanked[]): string {
+  const sums = new Map<string, number>()
+  for (const blanked of each)
+    for (const [kind, count] of Object.entries(blanked)) sums.set(kind, (sums.get(kind) ?? 0) + count)
+  return [...sums]
+    .sort(([, a], [, b]) => b - a)
+    .map(([kind, count]) => `${count} ${kind}`)
+    .join(', ')
+}
+
 /** Recording without a name. */
 export interface Draft {
   readonly head: RecordingHead
@@ -81,37 +107,62 @@ const TURN = /^(?:plain|tools|\d{3})$/
 export const isVersion = (version: string): boolean =>
   /^(?:not named|preview|latest|v\d[a-z\d.]{0,12}|\d{4}-\d\d-\d\d(?:-preview)?)$/.test(version)
 
+/** Operations of interfaces to models, at any address. */
+const OPERATION =
+  /(?:^|\/)(?:chat|chat\/completions|completions|messages|responses|embed|embeddings|models|generate|rerank|moderations|tokenize|detokenize|predict|converse(?:-stream)?|invoke(?:-with-response-stream)?|(?:images|audio|videos|batches|files|conversations|ocr|fim)(?:\/.*)?)(?:\/count_tokens|\/[\w-]*\d[\w-]*(?:\/[\w-]+)?)?$|:[a-z]*(?:generate|predict|embed|count)\w*$/i
+/** Parts of paths of logins, accounts and telemetry. */
+const OTHER =
+  /(?:^|[/_.-])(?:log-?in|log-?out|sign-?in|sign-?up|auth(?:orize|enticate)?|oauth2?|tokens?|session|client_secrets|credentials|api_?keys|admin|organizations?|users?|me|telemetry|events?|event_logging|metrics|track|analytics|collect|statsig|sentry|envelope|traces)(?:$|[/_.-])/i
+
+/**
+ * Returns true if an exchange is a call to a model or to what its provider stores for one. A login, telemetry or a
+ * page is none.
+ */
+function isModelCall(
+  { method, path, requestBody }: Interaction,
+  provider: string,
+  below: string,
+  model: string | null,
+): boolean {
+  const stand = providers.find(({ name }) => name === provider)
+  if (stand && endpointOf(stand, method, below)) return true
+  if (/(?:^|[/_.-])count_?tokens?(?:$|[/_.-])/i.test(path)) return true
+  if (OTHER.test(path)) return false
+  return OPERATION.test(path) || stand !== undefined || (model !== null && requestBody !== null)
+}
+
 /** Makes the recording of an exchange. Throws if the body is missing or is not text. */
 export function draftRecording(exchange: Interaction, source: RecordingSource): Draft {
   if (exchange.method !== 'GET' && exchange.method !== 'POST')
     throw new Error(`a recording answers GET or POST, not ${exchange.method}`)
   if (exchange.responseBody.length === 0) throw new Error('the answer has no body')
   const { provider, basePath } = source
+  const below = exchange.path.slice(basePath.length)
+  const asked = classify({
+    ...{ provider, method: exchange.method, path: below },
+    ...{ body: exchange.requestBody, headers: exchange.requestHeaders },
+  })
+  const isCall = isModelCall(exchange, provider, below.replace(/^\//, ''), asked.model)
+  const keep = isCall ? source.keep : undefined
   // An Azure deployment is named by its owner, even if the configuration gives the provider another name.
   const atAzure = /\.azure\.com(?::\d+)?$/i.test(exchange.host)
   const { method, path, fields, headers, secrets, ...redacted } = redact(
     exchange,
     atAzure ? 'azure' : provider,
-    { keepsAnswer: source.keep !== undefined, known: source.secrets },
+    { keepsAnswer: keep !== undefined, known: source.secrets, model: asked.model },
   )
-  const folder = source.keep?.folder
+  const blanked = source.keep && !isCall ? { [NO_CALL]: 1 } : Object.fromEntries(redacted.blanked)
+  const folder = keep?.folder
   const { body, found } =
     folder === undefined ? { body: redacted.body, found: 0 } : hideFolder(redacted.body, folder)
-  const asked = classify({
-    provider,
-    method,
-    path: exchange.path.slice(basePath.length),
-    body: exchange.requestBody,
-    headers: exchange.requestHeaders,
-  })
   const values = new Map([
     ...secrets.values,
     ...Array.from(source.secrets, (value) => [value, 'a known secret'] as const),
   ])
-  const said = source.keep && exchange.method === 'POST' ? saidIn(exchange, source.keep, values) : null
-  const kept = source.keep?.request ? askedIn(exchange, values, folder) : null
+  const said = keep && exchange.method === 'POST' ? saidIn(exchange, keep, values) : null
+  const kept = keep?.request ? askedIn(exchange, values, folder) : null
   const head: RecordingHead = {
-    format: source.keep ? 2 : 1,
+    format: keep ? 2 : 1,
     provider,
     endpoint: asked.endpoint,
     request: {
@@ -137,7 +188,8 @@ export function draftRecording(exchange: Interaction, source: RecordingSource): 
     ...(source.note !== undefined && { note: source.note }),
     redaction: {
       version: 1,
-      ...(source.keep && { keeps: 'answer' as const }),
+      ...(keep && { keeps: 'answer' as const }),
+      ...(source.keep && Object.keys(blanked).length > 0 && { blanked }),
       ...(found > 0 && { folder: Buffer.byteLength(folder!) }),
       replaced: redacted.replaced + found * Buffer.byteLength(folder ?? ''),
       looked_for: values.size + secrets.words.size,
@@ -153,7 +205,7 @@ function saidIn(
   { digester, text, at }: Keep,
   values: SecretContent['values'],
 ): Said | null {
-  const digested = digester(parsed(requestBody), at)
+  const digested = digester(parsed(requestBody), at, (part) => withoutValues(part, values.keys()))
   if (!digested || !text) return digested?.said ?? null
   const clean = (part: string) =>
     [...values.keys()].reduce(
@@ -180,7 +232,9 @@ function askedIn(
       (rest, value) => rest.replaceAll(value, placeholderOf(value)),
       replaceCredentials(folder === undefined ? text : withoutFolder(text, folder), blank),
     )
-  const cleaned = JSON.stringify(body, (_, value) => (typeof value === 'string' ? clean(value) : value))
+  const cleaned = JSON.stringify(body, (name, value) =>
+    typeof value !== 'string' ? value : isSecretName(name) ? blank(value) : clean(value),
+  )
   const headers = Object.entries(requestHeaders).filter(([name]) => isAskedHeader(name))
   return { headers: Object.fromEntries(headers), body: JSON.parse(cleaned) }
 }
@@ -295,19 +349,31 @@ function refuseSecrets(
   const kept = head.redaction?.keeps !== undefined
   // A stream may split a secret in two, so the joined text is also searched.
   const whole = kept ? joinedPieces(body) : ''
-  for (const [where, text] of [
-    ['head', json],
-    ['body', body],
-    ['text, joined,', whole],
+  const { provider, endpoint, request, response } = head
+  for (const [where, text, ours] of [
+    // The names and fixed words of the head say nothing about the exchange.
+    ['head', json, leavesOf([provider, endpoint, request, Object.values(response.headers)]).join('\n')],
+    ['body', body, body],
+    ['text, joined,', whole, whole],
   ] as const) {
-    const at = findCredential(text)
-    if (at !== null) refuse(`its ${where} contains what looks like a credential at byte ${at}`)
-    const value = findValue(text, values)
+    const found = findCredential(text)
+    if (found)
+      refuse(`its ${where} contains what looks like a credential (${found.form}) at byte ${found.at}`)
+    const value = findValue(ours, values)
     if (value) refuse(`its ${where} contains a secret: ${value}`)
   }
   const { path, model, fields } = head.request
-  if (findWord(`${kept ? '' : body} ${JSON.stringify([head.endpoint, path, model, fields])}`, words))
-    refuse('a word of the prompt or the answer is left')
+  const word = findWord(`${kept ? '' : body} ${JSON.stringify([head.endpoint, path, model, fields])}`, words)
+  if (word) refuse(`a word of the prompt or the answer is left: ${JSON.stringify(word)}`)
+}
+
+/** Returns all texts of a value, and the names of its members, without digests. */
+function leavesOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return typeof value === 'string' ? [value] : []
+  return Object.entries(value).flatMap(([name, inner]) => [
+    ...(Array.isArray(value) ? [] : [name]),
+    ...leavesOf(inner),
+  ])
 }
 
 /**

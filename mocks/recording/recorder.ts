@@ -1,11 +1,11 @@
 // Observes the traffic between a client and a provider and stores a redacted recording of each exchange, with
 // chunks and timing of the answer. Knows undici's dispatch. Does not change the traffic.
 import type { IncomingHttpHeaders } from 'node:http'
-import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { createMask } from '../../src/shared/redact.ts'
+import { decompress } from '../import/decode.ts'
 import { providers } from '../providers/registry.ts'
-import { chunksByEvent, draftRecording, type Keep, writeRecording } from './make.ts'
+import { type Blanked, chunksByEvent, draftRecording, type Keep, writeRecording } from './make.ts'
 
 export interface RecorderOptions {
   readonly provider: string
@@ -21,8 +21,8 @@ export interface RecorderOptions {
   readonly keep?: Omit<Keep, 'at'> | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Called with the name of each recording. */
-  readonly onRecorded: (name: string) => void
+  /** Called with the name of each recording, and with what was blanked in its kept answer. */
+  readonly onRecorded: (name: string, blanked: Blanked) => void
   /** Called with an exchange that was not recorded, and the reason in one line. */
   readonly onRefused: (reason: string) => void
 }
@@ -110,7 +110,7 @@ class Watched implements Dispatcher.DispatchHandler {
       const responseHeaders = flat(this.#headers)
       const encoding = responseHeaders['content-encoding'] ?? 'identity'
       const raw = Buffer.concat(this.#pieces)
-      const responseBody = decoded(raw, encoding)
+      const responseBody = decompress(raw, responseHeaders)
       const cameAsItIs = responseBody === raw
       const exchange = {
         url: `${origin}${path}`,
@@ -137,7 +137,7 @@ class Watched implements Dispatcher.DispatchHandler {
         secrets,
         keep: keep && { ...keep, at: this.#at },
       })
-      onRecorded(writeRecording(out, draft))
+      onRecorded(writeRecording(out, draft), draft.head.redaction?.blanked ?? {})
     } catch (error) {
       this.#refuse((error as Error).message)
     }
@@ -148,22 +148,6 @@ class Watched implements Dispatcher.DispatchHandler {
     const line = `${method} ${path.split('?')[0]}, status ${this.#status || 'none'}: ${reason}`
     this.#options.onRefused(createMask(this.#options.secrets)(line))
   }
-}
-
-/**
- * Decodes a body; returns the same buffer if the body is not encoded. Throws for an unknown encoding or
- * invalid bytes.
- */
-function decoded(body: Buffer, encoding: string): Buffer {
-  if (encoding === 'identity') return body
-  const decode = {
-    gzip: gunzipSync,
-    br: brotliDecompressSync,
-    deflate: inflateSync,
-    zstd: zstdDecompressSync,
-  }[encoding]
-  if (!decode) throw new Error(`the encoding ${encoding} is unknown`)
-  return decode(body)
 }
 
 /** Returns headers with lower-case names; undici accepts objects, lists of pairs and flat lists. */

@@ -7,7 +7,7 @@ import { deploymentName, hostName, modelName, namesItsModels, redactPath } from 
 import { createPlaceholders } from '../redaction/placeholders.ts'
 import { isStructural } from '../redaction/vocabulary.ts'
 import type { Recording } from './format.ts'
-import { isVersion, stemsOf } from './make.ts'
+import { isBlankedKind, isVersion, stemsOf } from './make.ts'
 
 /** Notes that import writes. */
 export const NOTE = 'The source kept neither chunks nor pace: one chunk for each event, no waits.'
@@ -31,7 +31,7 @@ const isPlainWord = (word: string): boolean =>
 
 /** Returns the problems in a live exchange's metadata, field by field, without the values. */
 export function wrongInHead(recording: Recording): string[] {
-  const { name, provider, endpoint, request, response, note, shape, api_version } = recording
+  const { name, provider, endpoint, request, response, note, shape, api_version, redaction } = recording
   const place = createPlaceholders(true)
   const nameModel = namesItsModels(provider) ? deploymentName : modelName
   const stand = providers.find((one) => one.name === provider)
@@ -58,6 +58,10 @@ export function wrongInHead(recording: Recording): string[] {
     [!unblanked, 'request.fields: a name that is not the interface’s is not blanked'],
     [isVersion(api_version), 'api_version: is not a version of an interface'],
     [IMPORTED.test(shape) || isLive(shape, provider), 'shape: says more than where it comes from'],
+    [
+      Object.keys(redaction?.blanked ?? {}).every(isBlankedKind),
+      'redaction.blanked: names a kind that record and import do not write',
+    ],
     [
       note === undefined || NOTES.some((one) => one.test(note)),
       'note: is not one that record or import writes',

@@ -93,7 +93,7 @@ const wrong: [sentence: string, head: unknown, body: string, line: RegExp][] = [
     'a credential (REC-01)',
     { ...head, note: key },
     body,
-    /^openai\/chat-completions-plain\.json: contains what looks like a credential at byte \d+; redact it$/,
+    /^openai\/chat-completions-plain\.json: contains what looks like a credential \(key of a model provider\) at byte \d+; redact it$/,
   ],
   [
     'chunks that do not add up (REC-03)',

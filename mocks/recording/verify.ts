@@ -1,9 +1,10 @@
 // Verifies that recordings are valid, and that recordings of live exchanges contain nothing private (REC-01,
 // REC-04). Knows files and the rules of redaction. Does not repair recordings.
+import { dirname, join } from 'node:path'
 import { readInside } from '../../src/shared/bounded-file.ts'
 import { idOf } from '../matching/digest.ts'
 import { redactAnswer } from '../redaction/exchange.ts'
-import { findCredential } from '../redaction/leaks.ts'
+import { findCredential, suspectsIn } from '../redaction/leaks.ts'
 import { createPlaceholders } from '../redaction/placeholders.ts'
 import { keyProblem } from './digest-key.ts'
 import { bodyFile, MAX_FILE_BYTES, ownRecordings, type Recording, scanRecordings } from './format.ts'
@@ -25,9 +26,11 @@ export function verifyRecordings(dir: string = ownRecordings): string[] {
     if (!owned.has(file) && file !== 'README.md')
       problems.push(`${file}: no recording names this file as its body; delete it or write its head`)
     try {
-      const at = findCredential(readInside(dir, file, MAX_FILE_BYTES).toString('latin1'))
-      if (at !== null)
-        problems.push(`${file}: contains what looks like a credential at byte ${at}; redact it`)
+      const found = findCredential(readInside(dir, file, MAX_FILE_BYTES).toString('latin1'))
+      if (found)
+        problems.push(
+          `${file}: contains what looks like a credential (${found.form}) at byte ${found.at}; redact it`,
+        )
     } catch (error) {
       problems.push(`${file}: ${(error as Error).message}`)
     }
@@ -88,6 +91,23 @@ export function agedRecordings(dir: string, months: number, now: Date): string[]
   return scanRecordings(dir)
     .recordings.filter(({ date }) => date < oldest)
     .map(({ name, date }) => `${name}.json: is of ${date}, more than ${months} months old; record it again`)
+}
+
+/** Returns what may be a credential in kept answers and requests, one on each line; only the user can say. */
+export function suspectsBelow(dir: string): string[] {
+  return scanRecordings(dir).recordings.flatMap(({ name, bytes, request, redaction, response }) => {
+    if (redaction?.keeps === undefined) return []
+    const texts = [
+      [join(dirname(name), response.body), Buffer.from(bytes).toString()],
+      [`${name}.json`, JSON.stringify([request.asked, request.said?.parts.map(({ text }) => text)])],
+    ] as const
+    return texts.flatMap(([file, text]) => {
+      const [first, ...others] = suspectsIn(text)
+      if (!first) return []
+      const more = others.length > 0 ? `, and ${others.length} more` : ''
+      return [`${file}: is ${JSON.stringify(first.start)} a credential${more}?`]
+    })
+  })
 }
 
 /** Returns the parts that redaction would still change; redacting twice changes nothing. */

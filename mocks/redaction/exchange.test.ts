@@ -43,7 +43,7 @@ const bodies: [sentence: string, body: string, left: string][] = [
   [
     'a request that the Responses API repeats in its answer',
     '{"object":"response","temperature":0.7,"instructions":"Be brief.","metadata":{"type":"order"},"tools":[{"type":"function","name":"f","parameters":{"type":"object"}}],"max_output_tokens":500}',
-    '{"object":"response","temperature":1.1,"instructions":"Xx xxxxx.","metadata":{"xxxx":"xxxxx"},"tools":[{"type":"function","name":"x","parameters":{"xxxx":"xxxxxx"}}],"max_output_tokens":111}',
+    '{"object":"response","temperature":0.7,"instructions":"Xx xxxxx.","metadata":{"xxxx":"xxxxx"},"tools":[{"type":"function","name":"x","parameters":{"xxxx":"xxxxxx"}}],"max_output_tokens":500}',
   ],
   [
     'an answer of Gemini',
@@ -58,7 +58,7 @@ const bodies: [sentence: string, body: string, left: string][] = [
   [
     'an error with a key in its message',
     '{"error":{"message":"Incorrect key: sk-a1","type":"invalid_request_error","param":"messages","code":"invalid_api_key"}}',
-    '{"error":{"message":"Xxxxxxxxx xxx: xx-x1","type":"invalid_request_error","param":"xxxxxxxx","code":"invalid_api_key"}}',
+    '{"error":{"message":"Xxxxxxxxx xxx: xx-x1","type":"invalid_request_error","param":"messages","code":"invalid_api_key"}}',
   ],
   [
     'an unknown field, with everything below it',

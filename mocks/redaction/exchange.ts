@@ -9,9 +9,9 @@ import { type Redaction, redactJson } from './json.ts'
 import type { SecretContent } from './leaks.ts'
 import { longWords, replaceCredentials } from './leaks.ts'
 import { namesItsModels, redactPath } from './paths.ts'
-import { createPlaceholders, placeholderOf } from './placeholders.ts'
+import { createPlaceholders, ID_PREFIXES, isMachineMade, placeholderOf } from './placeholders.ts'
 import { planPieces } from './tool-arguments.ts'
-import { isPathWord, isStructural } from './vocabulary.ts'
+import { isPathWord, isProviderName, isPublicModel, isStructural } from './vocabulary.ts'
 
 /** Exchange that may be stored, and the secrets that it must not contain. */
 interface Redacted {
@@ -26,6 +26,8 @@ interface Redacted {
   readonly body: Buffer
   /** Number of bytes of the answer's body that were replaced. */
   readonly replaced: number
+  /** Kind of value -> how many were replaced in a kept answer. */
+  readonly blanked: ReadonlyMap<string, number>
   /** Private content of the exchange. */
   readonly secrets: SecretContent
 }
@@ -47,8 +49,7 @@ const ACCESS_KEY_ID = /^AWS4-\S+ Credential=([^/]+)\//
 const COOKIE_ATTRIBUTE = /^(?:HttpOnly|SameSite)$/i
 
 /** Providers' ids within a text, such as a request's number in an error message. */
-const ID_IN_TEXT =
-  /\b(?:chatcmpl|msg|resp|call|toolu|srvtoolu|req|gen|run|file|batch|thread)[-_](?=\w{0,60}\d)(?!REDACTED)\w{12,}/g
+const ID_IN_TEXT = new RegExp(`\\b(?:${ID_PREFIXES})[-_](?=\\w{0,60}\\d)(?!REDACTED)\\w{12,}`, 'g')
 
 /**
  * Redacts an exchange. With `keepsAnswer`, the model's words stay, except credentials and the private names
@@ -58,15 +59,23 @@ const ID_IN_TEXT =
 export function redact(
   exchange: Interaction,
   provider = '',
-  { keepsAnswer = false, known = [] as Iterable<string> } = {},
+  {
+    keepsAnswer = false,
+    known = [] as Iterable<string>,
+    /** Model that the request names, wherever it does; its words are public. */
+    model = null as string | null,
+  } = {},
 ): Redacted {
   const { method, path, requestBody, responseHeaders, responseBody } = exchange
   const values = new Map(privateValues(exchange))
   const texts: string[] = []
-  const models = new Set<string>()
+  const models = new Set(model === null ? [] : [model.toLowerCase()])
+  const blanked = new Map<string, number>()
+  const onReplaced = (kind: string) => blanked.set(kind, (blanked.get(kind) ?? 0) + 1)
   const watch = {
     onBlanked: (text: string) => texts.push(text),
     onModel: (name: string) => models.add(name.toLowerCase()),
+    onReplaced,
   }
 
   const asked = parse(requestBody)
@@ -88,13 +97,16 @@ export function redact(
     watch,
   )
   for (const id of [...ids, ...answer.ids])
-    if (id.length >= 12 && placeholderOf(id) !== id) values.set(id, 'an id')
+    if (id.length >= 12 && placeholderOf(id) !== id && (!keepsAnswer || isMachineMade(id)))
+      values.set(id, 'an id')
   const names: string[] = []
   const kept = redactPath(path, provider, (name) => names.push(name))
   for (const name of names) if (isTelling(name)) values.set(name, 'a name in the path')
   for (const [value, what] of values)
     if (models.has(value.toLowerCase()) && !CREDENTIAL.test(what)) values.delete(value)
-  const body = keepsAnswer ? withoutValues(answer.body, [...known, ...values.keys()]) : answer.body
+  const body = keepsAnswer
+    ? Buffer.from(withoutValues(answer.body.toString(), [...known, ...values.keys()], onReplaced))
+    : answer.body
   return {
     method,
     path: kept,
@@ -102,22 +114,29 @@ export function redact(
     headers: answer.headers,
     body,
     replaced: body.reduce((sum, byte, at) => sum + Number(byte !== responseBody[at]), 0),
+    blanked,
     secrets: { values, words: wordsOf(texts, models) },
   }
 }
 
-/** Replaces private values in a stored answer with text of the same length. */
-function withoutValues(body: Buffer, values: readonly string[]): Buffer {
-  let text = body.toString('utf8')
+/** Replaces private values in a text of the model with text of the same length. */
+export function withoutValues(
+  whole: string,
+  values: Iterable<string>,
+  onReplaced: (kind: string) => void = () => {},
+): string {
+  let text = whole
   for (const value of values) {
     if (COOKIE_ATTRIBUTE.test(value)) continue
     const replacement = placeholderOf(value)
     const same = Buffer.byteLength(replacement) === Buffer.byteLength(value)
-    for (const written of new Set([value, JSON.stringify(value).slice(1, -1)]))
-      if (text.includes(written))
-        text = text.replaceAll(written, same && written === value ? replacement : blank(written))
+    for (const written of new Set([value, JSON.stringify(value).slice(1, -1)])) {
+      if (!text.includes(written)) continue
+      text = text.replaceAll(written, same && written === value ? replacement : blank(written))
+      onReplaced('private values')
+    }
   }
-  return Buffer.from(text)
+  return text
 }
 
 /**
@@ -135,7 +154,7 @@ interface RedactableAnswer {
   readonly keepsAnswer?: boolean
 }
 
-type Watch = Pick<Redaction, 'onBlanked' | 'onModel'>
+type Watch = Pick<Redaction, 'onBlanked' | 'onModel' | 'onReplaced'>
 
 /** Redacts the body and the stored headers, and returns them with the original ids. Throws like `redact`. */
 export function redactAnswer(
@@ -151,9 +170,7 @@ export function redactAnswer(
   const redaction: Redaction = {
     ...watch,
     placeholder,
-    keep: keepsAnswer
-      ? (text) => replaceCredentials(text, blank).replace(ID_IN_TEXT, placeholder)
-      : undefined,
+    keep: keepsAnswer ? (text) => withoutCredentials(text, placeholder, watch.onReplaced) : undefined,
     listsModels: method === 'GET' && /(^|\/)models(\/|$)/.test(path),
     namesItsModels: namesItsModels(provider),
   }
@@ -163,6 +180,22 @@ export function redactAnswer(
     body: Buffer.from(redactText(decode(body), redaction)),
     ids,
   }
+}
+
+/** Replaces credentials, and providers' ids, in a text of the model. */
+function withoutCredentials(
+  text: string,
+  placeholder: (id: string) => string,
+  onReplaced: (kind: string) => void = () => {},
+): string {
+  const counted = (kind: string, change: (found: string) => string) => (found: string) => {
+    onReplaced(kind)
+    return change(found)
+  }
+  return replaceCredentials(text, counted('credentials', blank)).replace(
+    ID_IN_TEXT,
+    counted('ids', placeholder),
+  )
 }
 
 function decode(body: Uint8Array): string {
@@ -199,6 +232,7 @@ function redactLine(line: string, redaction: Redaction): string {
       ? /^\d+$/.test(value)
       : field !== '' && value.split(' ').every(isStructural)
   if (kept) return line
+  if (redaction.keep) return field + redaction.keep(value)
   redaction.onBlanked(value)
   return field + blank(value)
 }
@@ -241,9 +275,14 @@ function privateValues({ url, requestHeaders, responseHeaders }: Interaction): [
   return [...headers, ...query].flatMap(([place, value]) =>
     [...value.split(/[\s;,=]+/), ...(ACCESS_KEY_ID.exec(value)?.slice(1) ?? [])]
       .filter((piece) => piece.length >= 8 && !isStructural(piece) && !PUBLIC_PIECE.test(piece))
+      .filter((piece) => CREDENTIAL.test(place) || !isPublicName(piece))
       .map((piece): [string, string] => [piece, place]),
   )
 }
+
+/** Returns true for a value that says nothing about a customer: a public model, a provider, a word of addresses. */
+const isPublicName = (value: string): boolean =>
+  isPublicModel(value) || isProviderName(value) || isPathWord(value)
 
 /**
  * Returns words of at least 8 letters, in lower case, that are not words of the interfaces or model names.

@@ -1,8 +1,11 @@
-// Redacts the text of a JSON value in place: every structure byte stays in place. An allow-list names the
-// preserved values; any other text, number or field name is blanked. Knows JSON; independent of dialects.
+// Redacts the text of a JSON value in place: every structure byte stays in place. By default an allow-list names
+// the preserved values, and any other text, number or field name is blanked. In a kept answer it is the other way
+// round: everything stays, except what is private, sealed, or repeated from the request. Knows JSON; independent
+// of dialects.
 import { blank, blankInString, blankJsonText, variantOf } from './blank-text.ts'
 import { deploymentName, modelName } from './paths.ts'
-import { isProviderName, isStructural } from './vocabulary.ts'
+import { isMachineMade } from './placeholders.ts'
+import { isProviderName, isSealed, isSecretName, isStructural } from './vocabulary.ts'
 
 /** State shared by all parts of one exchange. */
 export interface Redaction {
@@ -17,30 +20,37 @@ export interface Redaction {
   readonly namesItsModels: boolean
   /** Returns the replacement for the next piece of a stream's arguments; null if unknown. */
   readonly nextPiece?: (piece: string) => string | null
-  /** Removes private names from the model's words; absent if no text is preserved. */
+  /** Removes private names from a text of a kept answer; absent if no text is preserved. */
   readonly keep?: ((text: string) => string) | undefined
+  /** Called with the kind of each value that was replaced in a kept answer: `ids`, `sealed signature`. */
+  readonly onReplaced?: ((kind: string) => void) | undefined
 }
 
 /** Fields with enumerated values, preserved if they consist of known words. */
 const WORDS =
-  /^(?:@?type|object|event|role|status|code|mode|effort|phase|reason|outcome|format|modality|severity|unit|currency|purpose|endpoint|completion_window|quantization|state|.*_(?:status|state)|truncation|verbosity|media_type|error_?type|source_?type|response_type|service_?tier|traffic_?type|stop_?reason|(?:native_)?finish_?reason|tool_choice|(?:input|output)_modalities|supported_parameters|supportedGenerationMethods|reasoning_?effort)$/i
+  /^(?:@?type|object|event|role|status|code|mode|effort|phase|reason|outcome|format|modality|severity|unit|currency|purpose|endpoint|completion_window|quantization|state|.*_(?:status|state)|truncation|verbosity|media_type|mime_?type|error_?type|source_?type|response_type|service_?tier|traffic_?type|stop_?reason|(?:native_)?finish_?reason|tool_choice|(?:input|output)_modalities|supported_parameters|supportedGenerationMethods|reasoning_?effort|param|quota(?:Id|Metric)|domain|service|field|level|category|detail|size|quality|background|caller|direction)$/i
 /** Fields with the name of the company that served an answer. */
 const PROVIDER = /^(?:provider|provider_name|.*Provider)$/
 const MODEL = /^(?:model(?:Version|_id)?|(?:.*M|m)odelId)$/
 const ID = /^(?:id|.+_id|.*[a-z]Id|system_fingerprint)$/
+/** Fields that name a customer, preserved only if the value is a word of the interface or a provider's name. */
+const ACCOUNT =
+  /^(?:owned_by|(?:.*_)?(?:user|account|organi[sz]ation|org|project|workspace|tenant|customer|team|subscription|email|consumer)(?:_id|_name|_uuid|_number|Id|Name)?)$/i
 const TIME = /^(?:date|.*_at|.*Time)$/
+/** Fields of errors and limits with a wait, such as `36s`. */
+const WAIT = /delay|retry|reset|after|latency|duration|ttl|timeout|interval/i
 /** Fields that contain only counts, prices or times as numbers. */
 const COUNTS = /^(?:request_counts|usage|usage_?metadata|billed_units|timings|metrics|cost_details)$/i
 const COUNT =
   /^(?:.*index|created|.*_at|n|code|status|status_?code|sequence_number|num_.*|.*_count|.*[a-z]Count|.*_requests|(?!max|token$).*tokens?|.*token_?count|.*_tokens_details)$/i
+/** Fields whose numbers are the answer itself: vectors, scores, probabilities, coordinates, numbers of tokens. */
+const CONTENT_NUMBER =
+  /^(?:embeddings?|values?|vectors?|data|bytes|token|.*logprobs?|.*scores?|confidence|probability|seed|number|[xy]|.*_[xy]|[xy]_.*)$/i
 /** Known fields that contain only the user's content, including names, numbers and booleans. */
 const FREE = /^(?:input|args|arguments|parameters|metadata|properties|variables|schema|.*_schema|logit_bias)$/
-/** Fields of an answer with the model's words or the names of called tools. */
-const SAID =
-  /^(?:content|text|delta|refusal|transcript|thinking|reasoning|reasoning_content|summary|arguments|partial_json|name|namespace|message|title|url|revised_prompt|b64_json|embedding|token)$/
-/** Fields that contain only the model's content: arguments, and the numbers of a vector. */
-const SAID_BELOW = /^(?:input|args|arguments|embedding|logprobs)$/
-/** Fields in which an answer repeats its request. `text` does so only if it is an object. */
+/** Fields that contain only the model's words: the arguments of tools. */
+const CONTENT = /^(?:input|args|arguments|logprobs)$/
+/** Members of a response that repeat its request. `text` does so only if it is an object. */
 const ECHO =
   /^(?:instructions|metadata|tools|tool_choice|user|prompt|safety_identifier|prompt_cache_key|response_format|text|previous_response_id|conversation)$/
 /** Returns true if the text of a field is JSON, or a piece of it. */
@@ -55,8 +65,12 @@ interface Frame {
   /** True if everything below the current value is blanked, including field names. */
   readonly free: boolean
   readonly counts: boolean
-  /** True if everything below comes from the model and is preserved; false below a repeated request. */
-  readonly said: boolean | null
+  /** True if everything below is preserved, except private values. */
+  readonly kept: boolean
+  /** True below the arguments of a tool: ids there are the model's words. */
+  readonly content: boolean
+  /** True for a response, whose members may repeat its request. */
+  readonly echoes: boolean
   /** Field of the next value; an array's items have the array's field. */
   field: string
   awaitsName: boolean
@@ -65,7 +79,7 @@ interface Frame {
   readonly forms: Map<string, number>
 }
 
-const frameOf = (frame: Pick<Frame, 'array' | 'free' | 'counts' | 'said' | 'field'>): Frame => ({
+const frameOf = (frame: Omit<Frame, 'awaitsName' | 'names' | 'forms'>): Frame => ({
   ...frame,
   awaitsName: !frame.array,
   names: new Map(),
@@ -85,17 +99,22 @@ const SILENT = { onBlanked: () => {}, onModel: () => {}, listsModels: false, nam
 
 function redactBelow(json: string, redaction: Redaction, free: boolean): string {
   const eventType = eventTypeOf(json)
-  const stack = [frameOf({ array: true, free, counts: false, said: null, field: '' })]
+  const kept = redaction.keep !== undefined
+  const sealed = kept ? sealedIn(JSON.parse(json)) : new Set<string>()
+  const root = { array: true, free, counts: false, kept, content: false, echoes: false, field: '' }
+  const stack = [frameOf(root)]
   return json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]|[^\s"{}[\],:]+/g, (token) => {
     const frame = stack.at(-1)!
-    if (token === '{' || token === '[') stack.push(below(frame, token === '[', redaction))
+    if (token === '{' || token === '[') stack.push(below(frame, token === '[', stack.length, redaction))
     else if (token === '}' || token === ']') stack.pop()
     else if (token === ',') frame.awaitsName = !frame.array
     else if (frame.awaitsName) {
       frame.awaitsName = false
       frame.field = JSON.parse(token)
       return isFree(frame) ? quoted(token, (name) => blankName(name, frame), redaction) : token
-    } else return token.startsWith('"') ? text(token, frame, eventType, redaction) : scalar(token, frame)
+    } else if (!token.startsWith('"')) return scalar(token, frame)
+    else if (frame.kept && !isEcho(frame)) return keptText(token, frame, sealed, redaction)
+    else return text(token, frame, eventType, redaction)
     return token
   })
 }
@@ -104,26 +123,38 @@ function redactBelow(json: string, redaction: Redaction, free: boolean): string 
  * Returns true if the current field's name and value must be blanked: if the field is unknown, or is below a
  * user's field.
  */
-const isFree = ({ free, said, field }: Frame): boolean =>
-  !said && (free || (field !== '' && !isStructural(field)))
+const isFree = ({ free, kept, field }: Frame): boolean =>
+  !kept && (free || (field !== '' && !isStructural(field)))
 
-function below(frame: Frame, array: boolean, { keep }: Redaction): Frame {
-  const { counts, field } = frame
-  const said = keep && !isFree(frame) ? saidBelow(frame, array) : frame.said
-  const free = !said && (isFree(frame) || (!counts && FREE.test(field)))
+/** Returns true if the current field of a kept answer repeats the request. */
+const isEcho = ({ echoes, field }: Frame, isObject = false): boolean =>
+  echoes && ECHO.test(field) && (field !== 'text' || isObject)
+
+/** Returns the texts of a value that are sealed by the type of their object: Anthropic's and OpenRouter's `data`. */
+function sealedIn(value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value !== 'object' || value === null) return found
+  const { type, data } = value as { type?: unknown; data?: unknown }
+  if (/redacted|encrypted/.test(String(type)) && typeof data === 'string') found.add(data)
+  for (const inner of Object.values(value)) sealedIn(inner, found)
+  return found
+}
+
+function below(frame: Frame, array: boolean, depth: number, { onReplaced }: Redaction): Frame {
+  const { counts, field, content } = frame
+  const echoed = frame.kept && isEcho(frame, !array)
+  if (echoed) onReplaced?.(`echoed ${field}`)
+  const kept = frame.kept && !echoed
+  const free = !kept && (isFree(frame) || (!counts && FREE.test(field)))
   return frameOf({
     array,
     free,
     counts: !free && (counts || COUNTS.test(field)),
-    said,
+    kept,
+    content: content || CONTENT.test(field),
+    // The response itself, or the response in an event of its stream.
+    echoes: kept && !array && (depth === 1 || (depth === 2 && frame.echoes && field === 'response')),
     field: array ? field : '',
   })
-}
-
-function saidBelow({ said, field }: Frame, array: boolean): boolean | null {
-  if (said !== null) return said
-  if (SAID_BELOW.test(field)) return true
-  return ECHO.test(field) && !(array && field === 'text') ? false : null
 }
 
 /** Blanks a name; two names of one object stay distinct. */
@@ -138,32 +169,61 @@ function blankName(name: string, { names, forms }: Frame): string {
   return blanked
 }
 
+/** Redacts a string value of a kept answer: only credentials, accounts, ids and sealed texts are replaced. */
+function keptText(token: string, frame: Frame, sealed: ReadonlySet<string>, redaction: Redaction): string {
+  const { field, content } = frame
+  const value: string = JSON.parse(token)
+  const { keep, listsModels, onReplaced, placeholder } = redaction
+  const replaced = (kind: string, now: string) => {
+    if (now !== token) onReplaced?.(kind)
+    return now
+  }
+  const blanked = () => `"${blankInString(token.slice(1, -1), blank)}"`
+  if (!content && value !== '') {
+    if (isSealed(field) || sealed.has(value)) return replaced(`sealed ${field}`, blanked())
+    if (isSecretName(field)) return replaced('credentials', blanked())
+    if (ACCOUNT.test(field) && !isStructural(value) && !isProviderName(value))
+      return replaced('accounts', isAscii(value) ? JSON.stringify(placeholder(value)) : blanked())
+    if (isAscii(value) && JSON.stringify(value) === token) {
+      const isModel = MODEL.test(field) || (listsModels && /^(?:id|name)$/.test(field))
+      if (isModel) return replaced('private names of models', JSON.stringify(model(value, redaction)))
+      if (ID.test(field) && field !== 'system_fingerprint' && isMachineMade(value))
+        return replaced('ids', JSON.stringify(placeholder(value)))
+    }
+  }
+  return quoted(token, keep!, SILENT)
+}
+
+/** Ids and model names are plain ASCII. */
+const isAscii = (text: string): boolean => /^[\x21-\x7e]*$/.test(text)
+
 /** Redacts a string value, including its quotes. */
 function text(token: string, frame: Frame, eventType: string, redaction: Redaction): string {
   const { field } = frame
   const value: string = JSON.parse(token)
-  const { keep } = redaction
-  if (keep && frame.said) return quoted(token, keep, SILENT)
-  const isModel = MODEL.test(field) || (redaction.listsModels && /^(?:id|name)$/.test(field))
   if (!isFree(frame)) {
-    if (WORDS.test(field) && (isStructural(value) || /^\d{1,6}$/.test(value))) return token
+    if (WORDS.test(field) && (isStructural(value.replace(/\[\d*\]/g, '')) || /^\d{1,6}$/.test(value)))
+      return token
+    if (WAIT.test(field) && /^\d{1,8}(?:\.\d{1,9})?(?:ns|us|ms|s|m|h)?$/.test(value)) return token
     if (PROVIDER.test(field) && isProviderName(value)) {
       redaction.onModel(value) // public, like a model's name, so it may also occur in a prompt
       return token
     }
     if (TIME.test(field) && /^\d{4}-\d\d-\d\d(?:T[\d:.]{5,18}(?:Z|[+-]\d\d:\d\d)?)?$/.test(value))
       return token
-    // Ids and model names are plain ASCII; a text that needs escapes is neither.
-    if (JSON.stringify(value) === token && /^[\x21-\x7e]*$/.test(value)) {
-      if (isModel) return JSON.stringify(model(value, redaction))
+    // A text that needs escapes is neither an id nor a model's name.
+    if (JSON.stringify(value) === token && isAscii(value)) {
+      if (MODEL.test(field) || (redaction.listsModels && /^(?:id|name)$/.test(field)))
+        return JSON.stringify(model(value, redaction))
       if (ID.test(field)) return JSON.stringify(redaction.placeholder(value))
     }
   }
-  if (keep && frame.said !== false && !isFree(frame) && SAID.test(field)) return quoted(token, keep, SILENT)
   const piece = isPiece(field, eventType)
   const next = piece ? (redaction.nextPiece?.(value) ?? null) : null
   const change = next !== null ? () => next : isJson(value) ? blankJson : piece ? blankJsonText : blank
-  return quoted(token, change, redaction)
+  const now = quoted(token, change, redaction)
+  if (now !== token && frame.echoes) redaction.onReplaced?.(`echoed ${field}`)
+  return now
 }
 
 function quoted(
@@ -177,10 +237,12 @@ function quoted(
 
 /** Redacts a number or one of the three literals without changing its length. */
 function scalar(token: string, frame: Frame): string {
-  if (frame.said) return token
+  if (frame.kept) return token
   if (!/\d/.test(token)) return isFree(frame) ? blankJsonText(token) : token
-  const counts = !isFree(frame) && (frame.counts || COUNT.test(frame.field))
-  return counts ? token : token.replace(/\d/g, '1')
+  const { array, counts, field } = frame
+  const isCount = counts || (COUNT.test(field) && !array)
+  const isContent = array || CONTENT_NUMBER.test(field) || token.replace(/\D/g, '').length > 8
+  return !isFree(frame) && (isCount || !isContent) ? token : token.replace(/\d/g, '1')
 }
 
 /** Keeps the public part of a model's name; replaces the rest with a placeholder of equal length. */

@@ -4,9 +4,10 @@
 // purpose: see `place`.
 import { createHash } from 'node:crypto'
 
-/** Prefixes of the providers' ids; other prefixes could be names. */
-const PREFIX =
-  /^(?:chatcmpl|cmpl|msg|resp|rs|fc|ws|ci|ig|mcp|call|toolu|srvtoolu|tooluse|tool|req|gen|run|step|file|batch|asst|thread|vs|vsfb|ft|ftjob|ftevent|evt|job|conv|item|fp|embd|modr|container|upload|video|eval|evalrun)[-_]/
+/** Prefixes of the providers' ids, as a pattern; other prefixes could be names. */
+export const ID_PREFIXES =
+  'chatcmpl|cmpl|msg|resp|rs|fc|ctc|cu|lsh|cmp|ws|fs|ci|ig|mcp|mcpl|mcpr|call|toolu|srvtoolu|mcptoolu|tooluse|tool|req|gen|run|step|file|batch|msgbatch|asst|thread|vs|vsfb|ft|ftjob|ftevent|evt|job|conv|item|fp|embd|modr|container|cntr|upload|video|eval|evalrun|session'
+const PREFIX = new RegExp(`^(?:${ID_PREFIXES})[-_]`)
 
 const MARK = 'REDACTED_'
 
@@ -24,6 +25,16 @@ const isNumbered = (id: string): boolean =>
   /^\d{1,5}$/.test(id.slice(PREFIX.exec(id)?.[0].length ?? 0)) && PREFIX.test(id)
 
 const isPlaceholder = (id: string): boolean => PLACEHOLDER.test(id) || isNumbered(id)
+
+/**
+ * Returns true for an id that a machine made, and not a person: a provider's id, a UUID, a long number, or letters
+ * and digits without order.
+ */
+export function isMachineMade(id: string): boolean {
+  const own = id.slice(PREFIX.exec(id)?.[0].length ?? 0)
+  const mixed = /(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{8,}/
+  return id.length >= 12 && /\d/.test(own) && (own !== id || mixed.test(own) || /\d{10}/.test(own))
+}
 
 /** Pattern of the replacement for a short id without a prefix. A real id may look the same. */
 const SHORT = /^\d{1,5}$/

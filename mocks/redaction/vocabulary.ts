@@ -173,3 +173,15 @@ export const isProviderName = (name: string): boolean =>
     .toLowerCase()
     .split(/[ .-]+/)
     .every((word) => PROVIDER_PARTS.has(word.replace(/\d$/, '')))
+
+/** Returns true for a field whose text only the provider can read, such as encrypted reasoning and its signature. */
+export const isSealed = (name: string): boolean =>
+  /^(?:signature|thought_?signature|(?:reasoning_)?encrypted_?\w*|encryptedContent|redacted_?content)$/i.test(
+    name,
+  )
+
+/** Returns true for a field that holds a credential. */
+export const isSecretName = (name: string): boolean =>
+  /^(?:(?:access|refresh|id|auth|session|bearer|api|csrf|xsrf|client|security|personal|device|secret|private|authorization)[_-]?(?:access[_-]?)?(?:token|key|secret|code)|.*[_-]?(?:password|passphrase|passwd)|pwd|pin|otp|secret|authorization|proxy-authorization|cookie|set-cookie|x-api-key)$/i.test(
+    name,
+  )

@@ -4,6 +4,7 @@
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import type { Dispatcher } from 'undici'
 import { keepIn } from '../../mocks/recording/digest-key.ts'
+import { type Blanked, wordBlanked } from '../../mocks/recording/make.ts'
 import { createRecorder, type RecorderOptions } from '../../mocks/recording/recorder.ts'
 import { type Config, type Loaded, loadConfig } from '../config/load.ts'
 import { curlExample } from '../dialects/chat/example.ts'
@@ -97,6 +98,8 @@ interface Book {
   readonly recorded: number
   /** Reasons why exchanges were not recorded. */
   readonly refused: readonly string[]
+  /** What was blanked in kept answers. */
+  readonly blanked: readonly Blanked[]
 }
 
 function recorders(
@@ -106,13 +109,15 @@ function recorders(
   say: ((line: string) => void) | null,
 ): Book {
   const refused: string[] = []
+  const blanked: Blanked[] = []
   let recorded = 0
   const wires = targets.map(([provider, baseUrl]) =>
     createRecorder({
       ...{ provider, baseUrl, out, scenario, keep, now: Date.now },
       secrets: [...secrets.values(), ...canary],
-      onRecorded(name) {
+      onRecorded(name, replaced) {
         recorded++
+        blanked.push(replaced)
         say?.(`recorded  ${name}`)
       },
       onRefused(reason) {
@@ -124,6 +129,7 @@ function recorders(
   return {
     wire: (dispatch) => wires.reduce((inner, wire) => wire(inner), dispatch),
     refused,
+    blanked,
     get recorded() {
       return recorded
     },
@@ -131,7 +137,7 @@ function recorders(
 }
 
 function sumUp(
-  { recorded, refused }: Book,
+  { recorded, refused, blanked }: Book,
   out: string,
   program: Program | undefined,
   say: (line: string) => void,
@@ -139,6 +145,8 @@ function sumUp(
   if (program) for (const reason of refused) say(`not kept  ${reason}`)
   say(`${recorded} recorded in ${out}, ${refused.length} not kept.`)
   if (recorded === 0) return
+  const words = wordBlanked(blanked)
+  if (words !== '') say(`Blanked in kept answers: ${words}`)
   say(`Look at them, then: waybill recordings verify ${out}`)
   say(
     program

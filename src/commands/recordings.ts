@@ -9,7 +9,8 @@ import {
   readRecordings,
   scanRecordings,
 } from '../../mocks/recording/format.ts'
-import { agedRecordings, verifyRecordings } from '../../mocks/recording/verify.ts'
+import { type Blanked, wordBlanked } from '../../mocks/recording/make.ts'
+import { agedRecordings, suspectsBelow, verifyRecordings } from '../../mocks/recording/verify.ts'
 import { cleanLabel, cut } from '../terminal/clean.ts'
 import { table } from '../terminal/table.ts'
 import { cells } from '../terminal/width.ts'
@@ -68,9 +69,25 @@ export function verify({ dir = ownRecordings, olderThan }: { dir?: string; older
   const aged = months === null ? [] : agedRecordings(dir, months, new Date())
   for (const problem of problems) print(`problem  ${problem}`)
   for (const line of aged) print(`warning  ${line}`)
+  ask(dir)
+  sumUp(recordings.map(({ redaction }) => redaction?.blanked ?? {}))
   const found = `${dir}: ${problems.length} problems${months === null ? '' : `, ${aged.length} warnings`}`
   if (problems.length > 0) throw new Error(found)
   print(found)
+}
+
+/** Asks about what may be a credential in kept answers. */
+function ask(dir: string): void {
+  const suspects = suspectsBelow(dir)
+  for (const line of suspects) print(`ask      ${line}`)
+  if (suspects.length > 0)
+    print('If one is, record or import again in an empty folder, with --canary and the whole credential.')
+}
+
+/** Prints what was blanked although the answers are kept. */
+function sumUp(blanked: readonly Blanked[]): void {
+  const words = wordBlanked(blanked)
+  if (words !== '') print(`Blanked in kept answers: ${words}`)
 }
 
 /**
@@ -81,11 +98,13 @@ export function importFiles({
   files,
   out,
   provider,
+  canary,
   ...keeping
 }: {
   files: readonly string[]
   out: string
   provider?: string
+  canary?: readonly string[]
 } & KeepOptions): void {
   const names = providers.map(({ name }) => name)
   // A host contains a dot.
@@ -101,11 +120,14 @@ export function importFiles({
   const shared = sharedFolder(files)
   const today = new Date().toISOString().slice(0, 10)
   const { onExchange, clear } = importProgress()
-  const imported = importRecordings(files, { out, today, provider, keep, onExchange })
+  const imported = importRecordings(files, { out, today, provider, keep, secrets: canary, onExchange })
   clear()
   const done = imported.map((one) => ({ ...one, file: one.file.slice(shared.length) }))
   for (const { file, written, known, refused } of done) {
-    for (const { exchange, name } of written) print(`written  ${file}: exchange ${exchange}: ${name}`)
+    for (const { exchange, name, blanked } of written)
+      print(
+        `written  ${file}: exchange ${exchange}: ${name}${blanked ? ` (blanked: ${wordBlanked([blanked])})` : ''}`,
+      )
     for (const { exchange, name } of known) print(`known    ${file}: exchange ${exchange}: ${name}`)
     for (const reason of refused) print(`refused  ${file}: ${reason}`)
   }
@@ -128,6 +150,8 @@ export function importFiles({
     ),
   )
   if (shared !== '') print(`The files are in ${shared}`)
+  sumUp(done.flatMap(({ written }) => written.map(({ blanked = {} }) => blanked)))
+  if (keep) ask(out)
   const [, written = 0, known = 0, refused = 0] = sums
   if (refused > 0) throw new Error(`${refused} refused, for the reasons above; ${written + known} imported`)
   if (written + known === 0) throw new Error('nothing was imported: the files hold no exchanges')

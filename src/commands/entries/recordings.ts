@@ -85,6 +85,7 @@ export const addRecordings: CommandEntry = (program, { env, config }) => {
     .description('turn vcrpy, Ruby VCR, go-vcr, HAR and httpmock files into redacted recordings')
     .requiredOption('--out <dir>', 'directory for the recordings')
     .option('--provider <name>', 'provider of the recordings, for files that name no host (httpmock)')
+    .option('--canary <text...>', 'credentials or texts that must not appear in recordings')
     .option('--keep-answers', 'keep the models’ answers; requests are stored only as keyed digests')
     .option('--keep-text', 'also keep the texts of the requests, so that people can read them')
     .option('--keep-requests', 'also keep the whole requests, so that `recordings drift` can repeat them')
