@@ -1,20 +1,19 @@
 // Official clients read every deviation that ARR sends, at the provider directly, as the mock concludes.
 import assert from 'node:assert/strict'
-import test from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
-import { createMockProviders } from '../../mocks/server/create.ts'
+import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
 import { FAILED, WHOLE } from './arrive.ts'
 
 const deviations = [WHOLE, FAILED].flatMap((each) =>
   Object.entries(each).flatMap(([dialect, ids]) => ids.map((id) => `${dialect}/${id}`)),
 )
-const mock = await createMockProviders({ deviations, lenient: true, keys: 'any' })
-test.after(() => mock.close())
-const openai = new OpenAI({ baseURL: mock.baseUrl('openai'), apiKey: 'any', maxRetries: 0 })
-const google = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: `${mock.url}/gemini` } })
-const anthropic = new Anthropic({ baseURL: `${mock.url}/anthropic`, apiKey: 'any', maxRetries: 0 })
+let mock: MockProviders
+let openai: OpenAI
+let google: GoogleGenAI
+let anthropic: Anthropic
 
 const ask = { model: 'm', messages: [{ role: 'user' as const, content: 'Where to?' }] }
 const ENDS: Readonly<Record<string, string>> = {
@@ -86,26 +85,36 @@ async function readGemini() {
 
 const READERS = { chat: readChat, messages: readMessage, responses: readResponse, gemini: readGemini }
 
-for (const [dialect, read] of Object.entries(READERS)) {
-  test(`the official client of ${dialect} reads each whole answer that ARR-01 sends`, async () => {
-    for (const id of WHOLE[dialect]!) {
-      const got = await read()
-      const { text, calls, end, usage } = mock.entries().at(-1)!.answer.concludes!
-      const { input, output } = usage === 'none' ? {} : (usage ?? {})
-      assert.deepEqual(
-        got,
-        { text, calls, end, usage: input === undefined ? got.usage : [input, output] },
-        id,
-      )
-    }
+suite('official clients', () => {
+  before(async () => {
+    mock = await createMockProviders({ deviations, lenient: true, keys: 'any' })
+    openai = new OpenAI({ baseURL: mock.baseUrl('openai'), apiKey: 'any', maxRetries: 0 })
+    google = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: `${mock.url}/gemini` } })
+    anthropic = new Anthropic({ baseURL: `${mock.url}/anthropic`, apiKey: 'any', maxRetries: 0 })
   })
+  after(() => mock.close())
 
-  test(`the official client of ${dialect} takes no failed answer that ARR-02 sends for a whole one`, async () => {
-    for (const id of FAILED[dialect]!) {
-      const { end } = await read().catch(() => ({ end: 'failed' }))
-      const { answer } = mock.entries().at(-1)!
-      assert.equal(answer.from, `deviation:${dialect}/${id}`)
-      assert.deepEqual([end, answer.concludes!.end], ['failed', 'failed'], id)
-    }
-  })
-}
+  for (const [dialect, read] of Object.entries(READERS)) {
+    test(`the official client of ${dialect} reads each whole answer that ARR-01 sends`, async () => {
+      for (const id of WHOLE[dialect]!) {
+        const got = await read()
+        const { text, calls, end, usage } = mock.entries().at(-1)!.answer.concludes!
+        const { input, output } = usage === 'none' ? {} : (usage ?? {})
+        assert.deepEqual(
+          got,
+          { text, calls, end, usage: input === undefined ? got.usage : [input, output] },
+          id,
+        )
+      }
+    })
+
+    test(`the official client of ${dialect} takes no failed answer that ARR-02 sends for a whole one`, async () => {
+      for (const id of FAILED[dialect]!) {
+        const { end } = await read().catch(() => ({ end: 'failed' }))
+        const { answer } = mock.entries().at(-1)!
+        assert.equal(answer.from, `deviation:${dialect}/${id}`)
+        assert.deepEqual([end, answer.concludes!.end], ['failed', 'failed'], id)
+      }
+    })
+  }
+})

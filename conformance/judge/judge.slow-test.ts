@@ -261,16 +261,16 @@ test('if a target blocks an exercise, the target is untestable and the exercise 
 })
 
 test('waits that the target file requires do not count towards the target’s time (SUITE-02)', async (t) => {
-  const log = { ...reference.observability.log!, lag_ms: 400 }
+  const log = { ...reference.observability.log!, lag_ms: 1_000 }
   const { state: _, ...fields } = log.fields
   const more = {
-    capabilities: { ...reference.capabilities, retry_delay_ms: 1_200 },
+    capabilities: { ...reference.capabilities, retry_delay_ms: 8_000 },
     observability: { headers: { request_id: 'x-id' }, log: { ...log, fields } },
   }
   const own: Pick<Check, 'timeout' | 'exercise'> = {
-    timeout: 3_000, // the waits together take 4 s
+    timeout: 10_000, // the waits together take 12 s
     async exercise(session) {
-      await session.wait(1_200)
+      await session.wait(8_000)
       await session.drain()
       const call = await session.ask(step('call'), '/v1/models')
       for (let times = 0; times < 4; times++) await session.record({ ...call, headers: { 'x-id': '1' } })

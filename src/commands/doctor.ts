@@ -8,7 +8,7 @@ import { isLoopback } from '../gateway/create-gateway.ts'
 import { diagnoseData } from '../store/sqlite/diagnose.ts'
 import { cleanLabel } from '../terminal/clean.ts'
 import { routingFindings } from './doctor-routing.ts'
-import { GatewayAccessError, gatewayAddress, gatewayAt } from './gateway-client.ts'
+import { ANSWER_MS, GatewayAccessError, gatewayAddress, gatewayAt } from './gateway-client.ts'
 import { print } from './output.ts'
 
 interface DoctorOptions {
@@ -16,9 +16,6 @@ interface DoctorOptions {
   readonly keyFile?: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
-
-/** Maximum time for the gateway's answer, ms. */
-const ANSWER_MS = 2_000
 
 /** Prints the findings; throws if something is wrong. */
 export async function doctor(options: DoctorOptions): Promise<void> {
@@ -137,7 +134,10 @@ async function readingFindings(
     const ask = <Answer>(path: string, shape: z.ZodType<Answer>) =>
       get(path, shape, AbortSignal.timeout(ANSWER_MS))
     const { info } = await ask('/openapi.json', described)
-    const health = await ask('/api/health', healthOf).catch(() => null) // for admins only
+    const health = await ask('/api/health', healthOf).catch((error) => {
+      if (!(error instanceof GatewayAccessError) || error.kind === 'slow') throw error
+      return null // for admins only
+    })
     const directory = health?.record.directory
     const bad = health?.findings?.filter(({ verdict }) => verdict === 'BAD') ?? []
     const place = directory === undefined ? '' : `${replays ? ', and' : ';'} its record is in ${directory}`

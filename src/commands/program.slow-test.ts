@@ -200,7 +200,7 @@ test('a busy port, a data directory that cannot be created, or a public address 
     const { status, stderr } = spawnSync(process.execPath, [CLI, 'serve', '-c', live], {
       encoding: 'utf8',
       env: { ...ENVIRONMENT, WAYBILL_PORT: '0', WAYBILL_DATA: temporaryDirectory(t), ...env },
-      timeout: 20_000,
+      timeout: 300_000, // it would listen for ever
     })
     assert.equal(status, 1, stderr)
     assert.match(stderr, message)

@@ -11,7 +11,7 @@ import { compileRules } from '../routing/rules.ts'
 import { clock } from '../shared/clock.ts'
 import { clean } from '../terminal/clean.ts'
 import { table } from '../terminal/table.ts'
-import { GatewayAccessError, gatewayAddress, gatewayAt, readAddress } from './gateway-client.ts'
+import { ANSWER_MS, GatewayAccessError, gatewayAddress, gatewayAt, readAddress } from './gateway-client.ts'
 import { complain, json as toJson } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -44,9 +44,6 @@ const resolution = z.looseObject({
   ),
 })
 type Resolution = z.output<typeof resolution>
-
-/** Maximum time for the gateway's answer, ms. */
-const ANSWER_MS = 2_000
 
 /** Prints the routes. Rejects with ConfigError or UsageError, and if the given gateway does not answer. */
 export async function printRoutes({

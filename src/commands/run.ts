@@ -14,7 +14,7 @@ import { nearest } from '../yaml/nearest.ts'
 import { agentFor, type Launch, launchOf } from './agent-launch.ts'
 import { AGENTS, type Agent, ANY_PROGRAM } from './agent-table.ts'
 import { findProgram, thisSystem } from './find-program.ts'
-import { GatewayAccessError, type Get, gatewayAt, namedGateway } from './gateway-client.ts'
+import { ANSWER_MS, GatewayAccessError, type Get, gatewayAt, namedGateway } from './gateway-client.ts'
 import { complain } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -40,9 +40,6 @@ interface RunAgentOptions extends Program {
   readonly quiet?: boolean
   readonly env: Env
 }
-
-/** Maximum time for the gateway's answer, ms. */
-const ANSWER_MS = 5_000
 
 const catalog = z.looseObject({
   data: z.array(

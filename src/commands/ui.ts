@@ -2,7 +2,7 @@
 // page in. The code works once, within a minute, and follows the `#`, which a browser sends to no server.
 import { spawn } from 'node:child_process'
 import { z } from 'zod'
-import { gatewayAt, namedGateway } from './gateway-client.ts'
+import { ANSWER_MS, gatewayAt, namedGateway } from './gateway-client.ts'
 import { complain, print } from './output.ts'
 
 interface UiOptions {
@@ -13,9 +13,6 @@ interface UiOptions {
   readonly print?: boolean
   readonly env: Readonly<Record<string, string | undefined>>
 }
-
-/** Maximum time for the gateway's answer, ms. */
-const ANSWER_MS = 5_000
 
 /** Opens the page. Rejects if no gateway answers, or if the gateway requires a key that is missing. */
 export async function ui({ config: file, url, keyFile, print: isPrinted, env }: UiOptions): Promise<void> {

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
-import { slowness, temporaryDirectory } from '../test/test-gateway.ts'
+import { temporaryDirectory } from '../test/test-gateway.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -18,8 +18,16 @@ const COMMANDS: Record<string, string> = {
 /** Script that npm's shell runs; `$run` is the command. */
 type Line = '$run; true' | '$run & wait'
 
-/** Starts a command behind a shell, ends the shell, and reports whether the command has ended too. */
-async function endShell(command: string, line: Line, env: Record<string, string>): Promise<boolean> {
+/** Time for which a command that keeps running is watched, ms. */
+const KEEPS_MS = 1_500
+
+/** Starts a command behind a shell, ends the shell, and returns true if the command ends too within `ms`. */
+async function endShell(
+  command: string,
+  line: Line,
+  env: Record<string, string>,
+  ms: number,
+): Promise<boolean> {
   const run = `sh -c 'echo pid=$$; exec "${process.execPath}" "${CLI}" ${command}'`
   const shell = spawn('/bin/sh', ['-c', line.replace('$run', () => run)], {
     env: { ...ENVIRONMENT, ...env },
@@ -37,7 +45,7 @@ async function endShell(command: string, line: Line, env: Record<string, string>
     )
   assert.equal(await isThere(), true)
   shell.kill('SIGTERM')
-  for (const end = Date.now() + 1_500 * slowness(); Date.now() < end && (await isThere()); ) await sleep(50)
+  for (const end = Date.now() + ms; Date.now() < end && (await isThere()); ) await sleep(50)
   const ended = !(await isThere())
   if (!ended) process.kill(pid, 'SIGKILL')
   return ended
@@ -49,16 +57,19 @@ describe('a command behind a shell', { concurrency: true }, () => {
     const npm = { npm_lifecycle_event: 'npx' }
     test(`${name} that npm started ends when its shell is terminated`, async (t) => {
       const env = { ...npm, WAYBILL_DATA: temporaryDirectory(t) }
-      assert.equal(await endShell(command, '$run; true', env), true)
+      assert.equal(await endShell(command, '$run; true', env, 30_000), true)
     })
     test(`${name} that was not started through npm keeps running`, async (t) => {
-      assert.equal(await endShell(command, '$run; true', { WAYBILL_DATA: temporaryDirectory(t) }), false)
+      assert.equal(
+        await endShell(command, '$run; true', { WAYBILL_DATA: temporaryDirectory(t) }, KEEPS_MS),
+        false,
+      )
     })
     test(`${name} that an npm script put into the background keeps running`, {
       skip: process.platform !== 'linux' && 'only Linux tells a process that it is in the background',
     }, async (t) => {
       const env = { ...npm, WAYBILL_DATA: temporaryDirectory(t) }
-      assert.equal(await endShell(command, '$run & wait', env), false)
+      assert.equal(await endShell(command, '$run & wait', env, KEEPS_MS), false)
     })
   }
 })

@@ -126,7 +126,6 @@ test('a list of calls never appears empty before it has loaded', { skip }, async
 for (const colorScheme of sample(['light', 'dark'] as const, 2))
   test(`the accessibility checker axe finds no problem in any view, in a wide window or on a phone, ${colorScheme} (PAGE-09)`, {
     skip,
-    timeout: 120_000,
   }, async (t) => {
     const { gateway, id } = await busyGateway(t)
     const axe = await readFile(AXE, 'utf8')
@@ -182,7 +181,6 @@ const CLICKED = 'main :is(button, summary, input[type=checkbox])'
 
 test('no click makes a call or adds a record (PAGE-01)', {
   skip,
-  timeout: 120_000,
 }, async (t) => {
   const { gateway, id } = await busyGateway(t)
   const before = [gateway.received(), (await gateway.get('/api/usage/request-logs')).json.data.length]

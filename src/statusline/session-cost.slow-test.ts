@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
-import { ask, slowness, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import {
   assertSound,
   bare,
@@ -91,14 +91,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
 }
 
-/** Renders again if the line misses its deadline of 150 ms. On a quiet machine, the first line is right. */
-async function inTime<Ran extends { readonly stderr: string }>(draw: () => Promise<Ran>): Promise<Ran> {
-  for (let tries = 1; ; tries++) {
-    const ran = await draw()
-    if (tries >= slowness() || !/did not answer/.test(ran.stderr)) return ran
-  }
-}
-
 test('the status line shows the cost of the session, of a cache hit and of an estimate (LINE-02, LINE-04, LINE-06)', async (t) => {
   const gateway = await seeded(t)
   const variants = await commands(t)
@@ -108,12 +100,14 @@ test('the status line shows the cost of the session, of a cache hit and of an es
       ROWS,
     ))
       await t.test(`${variant} variant: ${name}`, async () => {
-        const ran = await inTime(() =>
-          run(
-            [...variants[variant], '--segments', segments],
-            surroundings(t, { WAYBILL_URL: gateway.url, ...env }),
-            JSON.stringify(session(id, { id: model })),
-          ),
+        const ran = await patiently(
+          () =>
+            run(
+              [...variants[variant], '--segments', segments],
+              surroundings(t, { WAYBILL_URL: gateway.url, ...env }),
+              JSON.stringify(session(id, { id: model })),
+            ),
+          ({ stderr }) => !/did not answer/.test(stderr),
         )
         assertSound(ran, env)
         assert.match(bare(ran.stdout).trimEnd(), shows, ran.stderr)

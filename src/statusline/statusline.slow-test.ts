@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, fail } from '../../mocks/test-upstream.ts'
-import { slowness, type TestGateway, testGateway } from '../test/test-gateway.ts'
-import { sample } from '../test/test-size.ts'
+import { type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { judgeIdle, sample } from '../test/test-size.ts'
 import {
   assertSound,
   bare,
@@ -206,7 +206,7 @@ test('the status line of a healthy gateway is complete (LINE-01, LINE-02, LINE-0
   const spent = gateway.received()
   for (const variant of VARIANTS)
     for (const { name, input, shows, env = {}, args = [] } of sample(WELL, 4))
-      await t.test(`${variant} variant: ${name}`, async () => {
+      await t.test(`${variant} variant: ${name}`, async (t) => {
         const expected = 'test' in shows ? shows : shows[variant]
         const ran = await patiently(
           () =>
@@ -219,7 +219,7 @@ test('the status line of a healthy gateway is complete (LINE-01, LINE-02, LINE-0
         )
         assertSound(ran, env)
         assert.match(bare(ran.stdout).trimEnd(), expected, ran.stderr)
-        assert.ok(ran.took < 1_500 * slowness(), `${ran.took} ms`)
+        judgeIdle(t, 'ms', ran.took, 1_500)
       })
   assert.equal(gateway.received(), spent, 'LINE-04: no inference')
 })

@@ -2,7 +2,7 @@
 // is real, and stops when the test ends.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, loadavg, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import type { ZodType } from 'zod'
@@ -56,12 +56,6 @@ export interface TestGateway {
 
 /** Returns the key of a mock provider: `sk-<provider>-secret`. */
 export const providerKey = (provider: string): string => `sk-${provider}-secret`
-
-/**
- * Returns roughly how many times longer work takes now than on a quiet machine. Tests that measure time share
- * the machine with other tests and programs.
- */
-export const slowness = (): number => Math.max(1, loadavg()[0]! / availableParallelism())
 
 /**
  * Gateways of each test. The gateways close before the test's directories are removed, because a gateway

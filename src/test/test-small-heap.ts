@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { drained } from '../../mocks/test-upstream.ts'
 import { MIB, STREAMS, WHOLE } from './test-answers.ts'
 import { temporaryDirectory } from './test-gateway.ts'
+import { longestTurn } from './test-turn-meter.ts'
 
 /**
  * Maximum wait of the other key for an answer, ms. Other tests may use the cores meanwhile; `served` measures
@@ -202,9 +203,6 @@ ${more}`,
     return Number(nanoseconds) / 1e6
   }
   const turns = `${data}/turn`
-  /** Returns the processor time of the longest turn of the event loop after the first `bytes` of its file, ms. */
-  const longestSince = (bytes: number) =>
-    Math.max(0, ...readFileSync(turns, 'latin1').slice(bytes).split('\n').map(Number))
   let most = 0
   const timer = setInterval(() => {
     if (exit === null) most = Math.max(most, rss())
@@ -223,7 +221,7 @@ ${more}`,
       const { size } = statSync(turns)
       await work()
       await sleep(20)
-      return longestSince(size)
+      return longestTurn(turns, size)
     },
     /** Maximum resident memory so far, MiB. */
     mostMemory: () => Math.round(most),
@@ -249,7 +247,7 @@ ${more}`,
         signal: AbortSignal.timeout(ANSWER_MS),
       })
       const text = await response.text()
-      const [ms, longest] = [performance.now() - begin, longestSince(size)]
+      const [ms, longest] = [performance.now() - begin, longestTurn(turns, size)]
       return { status: response.status, text, ms, served: served() - before, longest }
     },
     async get(key: string, path: string) {

@@ -12,8 +12,8 @@ import { ANSWER_MS, type LargeCall, requestOf, startSmallHeap } from './test-sma
 /** Heap limit of the gateway, MB. */
 const HEAP = 256
 const SIZE = 8 * MIB
-/** Maximum processor time of the gateway while another key waits for an answer, ms. */
-const MOST_SERVED_MS = 20_000
+/** Maximum processor time of a turn of the event loop while another key waits for an answer, ms. */
+const MOST_TURN_MS = 1_000
 /** V8 adds the room for short-lived objects to the given heap size. */
 const MOST_UNREAD = (HEAP / 4 + 32) * MIB
 const DIALECTS = ['chat', 'messages', 'responses', 'gemini'] as const
@@ -149,20 +149,17 @@ for (const { name, send } of sample(FLOODS, 3))
     let slowest = 0
     let busiest = 0
     for (let rounds = 0; rounds < 5; rounds++) {
-      const { status, text, ms, served } = await gateway.call('bob')
+      const { status, text, ms, longest } = await gateway.call('bob')
       assert.equal(gateway.exited(), null, gateway.said().slice(-500))
       assert.equal(status, 200, text)
       slowest = Math.max(slowest, ms)
-      busiest = Math.max(busiest, served)
+      busiest = Math.max(busiest, longest)
       await sleep(300)
     }
     t.diagnostic(
-      `the slowest answer of another key after ${Math.round(slowest)} ms, and at most ${busiest} ms of processor time`,
+      `the slowest answer of another key after ${Math.round(slowest)} ms, and the longest turn ${Math.round(busiest)} ms of processor time`,
     )
-    assert.ok(
-      busiest < MOST_SERVED_MS,
-      `another key waited for ${busiest} ms of the gateway's processor time`,
-    )
+    assert.ok(busiest < MOST_TURN_MS, `another key waited for a turn of ${busiest} ms`)
     await settled(t, gateway, name)
     assert.equal(gateway.exited(), null, gateway.said().slice(-500))
     assert.ok(gateway.mostMemory() < 900, `${gateway.mostMemory()} MiB were resident`)

@@ -160,10 +160,7 @@ test('at the next start, calls that a killed process left open become interrupte
     process.kill(process.pid, 'SIGKILL')`
   const file = join(temporaryDirectory(t), 'victim.mjs')
   writeFileSync(file, script)
-  const { signal, stderr } = spawnSync(process.execPath, [file], {
-    encoding: 'utf8',
-    timeout: 20_000,
-  })
+  const { signal, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8' })
   assert.equal(signal, 'SIGKILL', stderr)
   t.after(useClock(dated(() => 5_000)))
   const store = await openStore(options(data))
