@@ -1,6 +1,7 @@
 // `waybill config check`: reports every problem with its line, or a summary of the configuration. Warns about
 // settings that are allowed but may surprise.
 import { type Config, loadConfig } from '../config/load.ts'
+import { priceLine } from '../core/budget.ts'
 import { createPricer, pricingOf } from '../pricing/pricing.ts'
 import { complain, print } from './output.ts'
 
@@ -51,6 +52,6 @@ function unpricedWarnings(config: Config): string[] {
     .filter((id) => !priced(id))
     .map(
       (id) =>
-        `no price is known for ${id}, so it does not count towards the budget of ${limited.join(', ')}; set models.${id}.price`,
+        `no price is known for ${id}, so it does not count towards the budget of ${limited.join(', ')}; write under models: ${priceLine(id)}`,
     )
 }

@@ -22,6 +22,7 @@ export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
   ],
   replay: ["the program's own exit code", 'the gateway could not start, or a call has no recording', CONFIG],
   'models list': ['shown', null, CONFIG],
+  'models prices': ['shown', null, CONFIG],
   'models sync': ['the file was written', 'the file could not be written', CONFIG],
   'models forget': ['deleted, or there were no refusals', 'the file cannot be written', CONFIG],
   'recordings list': ['shown', 'the recordings cannot be read', USAGE],

@@ -100,6 +100,10 @@ const NOTHING = { cached_input: null, cache_write: null, reasoning: null }
 export const isPriced = (price: Pricer, target: Target, at: number): boolean =>
   isKnown(price(target, { ...NOTHING, input: 1, output: 1, images: 1 }, at))
 
+/** Returns the line that sets the price of a model, to be written under `models` of the configuration. */
+export const priceLine = (id: string): string =>
+  `${/^[\w./-]+$/.test(id) ? id : JSON.stringify(id)}: { price: { input: INPUT, output: OUTPUT } }`
+
 /** Returns true for a known cost. A subscription covers any cost. */
 const isKnown = ({ usd, flat }: Cost): boolean => flat === true || usd !== null
 

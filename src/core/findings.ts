@@ -3,6 +3,7 @@
 import type { Config } from '../config/load.ts'
 import { createPricer, NEWER_PRICES, PRICE_TABLE, pricingOf } from '../pricing/pricing.ts'
 import { clock } from '../shared/clock.ts'
+import { priceLine } from './budget.ts'
 import { modelEnds } from './model-ends.ts'
 
 export interface Finding {
@@ -88,7 +89,7 @@ export function priceFindings(config: Config, now = clock.now()): Finding[] {
     ...unknown.map(
       (id): Finding => ({
         verdict: 'note',
-        text: `no price is known for ${id}, so its cost is recorded as null; set models.${id}.price to change that`,
+        text: `no price is known for ${id}, so its cost is recorded as null; to change that, write under models: ${priceLine(id)}`,
       }),
     ),
   ]

@@ -4,8 +4,8 @@
 import { createRequire } from 'node:module'
 import type { RateLimiterMemory as Limiter, RateLimiterRes } from 'rate-limiter-flexible'
 import type { KeyConfig } from '../config/load.ts'
-import { type Claim, type ClaimOptions, claimOf, isPriced } from '../core/budget.ts'
-import { type Route, type Target, targetId } from '../core/call.ts'
+import { type Claim, type ClaimOptions, claimOf, isPriced, priceLine } from '../core/budget.ts'
+import { type Route, targetId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type Account, endOf, type Period, periodOf } from '../core/period.ts'
 import type { Pricer } from '../pricing/pricing.ts'
@@ -241,10 +241,11 @@ function pricedOnly(keyName: string, route: Route, price: Pricer, at: number): R
   if (unpriced.length === 0) return route
   const [first, ...more] = route.candidates.filter((target) => !unpriced.includes(target))
   if (!first) {
-    const id = targetId(unpriced[0] as Target)
+    const ids = unpriced.map(targetId)
+    const lines = ids.map((id) => `\`${priceLine(id)}\``).join(' or ')
     throw new GatewayError(
       'price_unknown',
-      `The key "${keyName}" has a budget, but the price of ${id} is not known; the operator can set models.${id}.price, or budget.unpriced: allow for this key.`,
+      `The key "${keyName}" has a budget, but the price of ${ids.join(' and of ')} is not known. Under \`models\` of the configuration, the operator can write ${lines}, with the prices of a million tokens in US dollars; or \`unpriced: allow\` in \`budget\` of this key.`,
     )
   }
   const reason = 'its price is not known, and the key has a budget'

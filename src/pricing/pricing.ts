@@ -16,7 +16,7 @@ import type { Served, TokenKind } from '../core/served.ts'
 import { packageTable } from '../models/facts.ts'
 import { clock } from '../shared/clock.ts'
 import { packageFile } from '../shared/package-root.ts'
-import { ownRates } from './axes.ts'
+import { ownModels, ownRates, sourceOf } from './axes.ts'
 import { type Cost, type OwnPrice, type PricedTokens, UNKNOWN_USAGE } from './cost.ts'
 import { type NameOf, servedCost, UNKNOWN_MODEL } from './served-cost.ts'
 import { type KnownNames, pricedName } from './who-answered.ts'
@@ -70,6 +70,12 @@ export type Pricer = (
   answered?: string | null,
 ) => Cost
 
+/** Source of a price, and its date; null for a price of the configuration. */
+export interface PriceOrigin {
+  readonly title: string
+  readonly date: string | null
+}
+
 /** Cached facts of a target: its entry in the price table, and its rates if they are constant. */
 interface Entry {
   readonly provider: Provider
@@ -77,6 +83,7 @@ interface Entry {
   readonly from: number
   readonly until: number
   readonly source: NonNullable<Cost['price']>['source']
+  readonly origin: PriceOrigin
   readonly flat: {
     readonly perToken: Record<'input' | 'cached' | 'written' | 'writtenForHour' | 'output', number>
     readonly price: Cost['price']
@@ -140,7 +147,7 @@ export function createPricer(pricing: Pricing): Pricer {
     }
     return id
   }
-  const answeredAs = namesOf(pricing, entryOf, tableIdOf)
+  const answeredAs = namesOf(pricing, entryOf)
   const metered: Pricer = (target, tokens, at, answered) => {
     const ownPrice = own[targetId(target)]
     const image = ownPrice?.image
@@ -185,9 +192,8 @@ const DAY_MS = 86_400_000
 
 /** Returns a function that names the model by which an answer is priced; null if its price is unknown. */
 function namesOf(
-  { own }: Pricing,
+  pricing: Pricing,
   entryOf: (target: Pick<Target, 'provider' | 'model'>, at: number) => Entry | null,
-  tableIdOf: (provider: string) => string,
 ) {
   const resolved = new Map<string, string | null>()
   const listedAt = new Map<string, NamesByKey>()
@@ -196,9 +202,10 @@ function namesOf(
     let names = listedAt.get(provider)
     if (names === undefined) {
       const start = `${provider}/`
-      const set = Object.keys(own).flatMap((id) => (id.startsWith(start) ? [id.slice(start.length)] : []))
-      const models = table().findProvider({ providerId: tableIdOf(provider) })?.models ?? []
-      names = byKey([...set, ...models.map(({ id }) => id)])
+      const set = Object.keys(pricing.own).flatMap((id) =>
+        id.startsWith(start) ? [id.slice(start.length)] : [],
+      )
+      names = byKey([...set, ...pricedModels(provider, pricing)])
       if (listedAt.size > 1_000) listedAt.clear()
       listedAt.set(provider, names)
     }
@@ -230,6 +237,25 @@ function namesOf(
 }
 
 const ratesIn = (entry: Entry | null) => entry?.provider.models[0]?.prices
+
+/** Returns the source of a target's price at a time; null if the price is unknown. */
+export function originOf(
+  target: Pick<Target, 'provider' | 'model'>,
+  pricing: Pricing,
+  at: number,
+): PriceOrigin | null {
+  const { image } = pricing.own[targetId(target)] ?? {}
+  if (image !== undefined) return { title: 'your configuration', date: null }
+  return find(target, pricing, at)?.origin ?? null
+}
+
+/** Returns the models of a provider that have a price outside the configuration, without duplicates. */
+export function pricedModels(provider: string, { baseUrls }: Pricing): string[] {
+  const known = providerOf(provider, baseUrls)
+  if (!known) return []
+  const tables = [known, newerTables().get(known.id)].flatMap((table) => table?.models ?? [])
+  return [...new Set([...ownModels(known.id), ...tables.map(({ id }) => id)])].toSorted()
+}
 
 /** Returns the present cost of an ordinary call at a target, US dollars; null if its price is unknown. */
 export type Quote = (target: Pick<Target, 'provider' | 'model'>) => number | null
@@ -350,24 +376,29 @@ const ALWAYS = { from: 0, until: Number.POSITIVE_INFINITY }
 /** Returns the entry of a target, from the operator's prices, our own lines or the library. */
 function find(target: Pick<Target, 'provider' | 'model'>, pricing: Pricing, at: number): Entry | null {
   const { provider, model } = target
-  const made = (rates: ModelPrice, source: Entry['source'], { from, until } = ALWAYS): Entry => {
+  const made = (
+    rates: ModelPrice,
+    { source, origin }: Pick<Entry, 'source' | 'origin'>,
+    { from, until } = ALWAYS,
+  ): Entry => {
     const models = [{ id: model, match: { equals: model }, prices: rates }]
     const entry: Provider = { id: provider, name: provider, api_pattern: '', models }
-    return { provider: entry, from, until, source, flat: flatRates(entry, model, source) }
+    return { provider: entry, from, until, source, origin, flat: flatRates(entry, model, source) }
   }
   const price = pricing.own[targetId(target)]
   const rates = price && ratesOf(price)
-  if (rates) return made(rates, 'config')
+  if (rates) return made(rates, { source: 'config', origin: { title: 'your configuration', date: null } })
   const known = providerOf(provider, pricing.baseUrls)
   const line = known && ownRates({ provider: known.id, model, at })
-  if (line) return made(line.rates as ModelPrice, 'waybill', line)
+  if (line) return made(line.rates as ModelPrice, { source: 'waybill', origin: sourceOf(line.source) }, line)
   const found = inTable(target, pricing.baseUrls)
   return (
     found && {
       ...ALWAYS,
-      provider: found,
+      provider: found.table,
       source: 'genai-prices',
-      flat: flatRates(found, model, 'genai-prices'),
+      origin: { title: `${PRICE_TABLE.name} ${found.edition.version}`, date: found.edition.date },
+      flat: flatRates(found.table, model, 'genai-prices'),
     }
   )
 }
@@ -412,7 +443,10 @@ const FURTHER_VERSION = /^[.-]\d{1,2}(?!\d)/
 function inTable(
   { provider, model }: Pick<Target, 'provider' | 'model'>,
   baseUrls: Pricing['baseUrls'],
-): Provider | null {
+): {
+  readonly table: Provider
+  readonly edition: { readonly version: string; readonly date: string }
+} | null {
   const known = providerOf(provider, baseUrls)
   const newer = [known?.id ?? provider, ...(known?.fallback_model_providers ?? [])].flatMap(
     (id) => newerTables().get(id) ?? [],
@@ -433,7 +467,10 @@ function inTable(
     const bare = model.slice(model.lastIndexOf('/') + 1)
     const isFurther = bare.startsWith(id) && FURTHER_VERSION.test(bare.slice(id.length))
     if (isFurther && !namesExactly(match, bare)) continue
-    return { ...table, models: [{ ...found.model, match: { equals: model } }] }
+    return {
+      table: { ...table, models: [{ ...found.model, match: { equals: model } }] },
+      edition: 'provider' in lookup ? NEWER_PRICES : PRICE_TABLE,
+    }
   }
   return null
 }

@@ -12,6 +12,18 @@ export const addModels: CommandEntry = (program, { env, config }) => {
     .addHelpText('after', example('waybill models list openai/gpt-6-sol'))
     .action(async (model, options) => (await import('../models.ts')).printModels({ model, ...options, env }))
   models
+    .command('prices')
+    .description(
+      'show the prices of the configured models, or of all models with FILTER in their name, with their sources and dates; calls no provider',
+    )
+    .argument('[filter]', 'part of provider/model, for all models of the configured providers')
+    .option('--json', 'print JSON instead of a table')
+    .option(...config)
+    .addHelpText('after', example('waybill models prices gpt-6'))
+    .action(async (filter, options) =>
+      (await import('../model-prices.ts')).printPrices({ filter, ...options, env }),
+    )
+  models
     .command('sync')
     .description(
       'request the lists of models from the providers, and write their facts into a file next to the configuration; causes no inference',
