@@ -95,6 +95,102 @@ for (const [provider, path, body] of bodies)
       if (!stream) assert.deepEqual(argumentsIn[path]!(JSON.parse(text)), booked)
     })
 
+/** Ways to ask for JSON of a schema, and the place of the text in the answer. */
+const structured: [provider: string, path: string, body: object][] = [
+  [
+    ...(['openai', 'chat/completions'] as const),
+    { response_format: { type: 'json_schema', json_schema: { name: 'w', strict: true, schema } } },
+  ],
+  ['openai', 'responses', { text: { format: { type: 'json_schema', name: 'w', schema } } }],
+  ['anthropic', 'messages', { output_config: { format: { type: 'json_schema', schema } } }],
+  ['anthropic', 'messages', { output_format: { type: 'json_schema', schema } }],
+  [
+    'gemini',
+    'models/m:generateContent',
+    { responseMimeType: 'application/json', responseJsonSchema: schema },
+  ],
+  ['gemini', 'models/m:generateContent', { responseMimeType: 'application/json', responseSchema: schema }],
+  [
+    ...(['mistral', 'chat/completions'] as const),
+    { response_format: { type: 'json_schema', json_schema: { name: 'w', schema_definition: {}, schema } } },
+  ],
+  [
+    'groq',
+    'chat/completions',
+    { response_format: { type: 'json_schema', json_schema: { name: 'w', schema } } },
+  ],
+  ['ollama', 'chat/completions', { format: schema }],
+]
+const textIn: Record<string, (answer: any) => string> = {
+  'chat/completions': (answer) => answer.choices[0].message.content,
+  responses: (answer) => answer.output.at(-1).content[0].text,
+  messages: (answer) => answer.content.at(-1).text,
+  'models/m:generateContent': (answer) => answer.candidates[0].content.parts[0].text,
+}
+async function answerTo(provider: string, path: string, config: object): Promise<string> {
+  const turn = { role: 'user', content: 'x' }
+  const said = {
+    'chat/completions': { model: 'm', messages: [turn] },
+    responses: { model: 'm', input: 'x' },
+    messages: { model: 'm', max_tokens: 9, messages: [turn] },
+  }[path]
+  const key = mock.key(provider)
+  const response = await fetch(`${mock.baseUrl(provider)}/${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'x-goog-api-key': key, 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify(
+      said
+        ? { ...said, ...config }
+        : { contents: [{ role: 'user', parts: [{ text: 'x' }] }], generationConfig: config },
+    ),
+  })
+  const text = await response.text()
+  assert.equal(response.status, 200, text)
+  return textIn[path]!(JSON.parse(text))
+}
+for (const [provider, path, config] of structured)
+  test(`${provider} ${path}: the answer fits the schema of ${Object.keys(config).at(-1)}`, async () => {
+    assert.deepEqual(JSON.parse(await answerTo(provider, path, config)), booked)
+  })
+
+test('JSON without a schema is an object, and a value of an enumeration is itself', async () => {
+  const json = { response_format: { type: 'json_object' } }
+  assert.deepEqual(JSON.parse(await answerTo('openai', 'chat/completions', json)), {})
+  const values = {
+    responseMimeType: 'text/x.enum',
+    responseSchema: { type: 'STRING', enum: ['low', 'high'] },
+  }
+  assert.equal(await answerTo('gemini', 'models/m:generateContent', values), 'low')
+  const text = { response_format: { type: 'text' } }
+  assert.match(await answerTo('openai', 'chat/completions', text), /recorded answer/)
+})
+
+test('a sample fits schemas that are put together', () => {
+  const cases: [schema: object, sample: unknown][] = [
+    [
+      {
+        allOf: [{ $ref: '#/$defs/a' }, { properties: { b: { type: 'boolean' } }, required: ['b'] }],
+        $defs: { a: { type: 'object', properties: { a: { const: 1 } }, required: ['a'] } },
+      },
+      { a: 1, b: true },
+    ],
+    [{ type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }] }, ['text', 1]],
+    [{ type: 'array', items: { type: 'string' }, maxItems: 0 }, []],
+    [{ type: 'OBJECT', properties: { n: { type: 'NUMBER', nullable: true } }, required: ['n'] }, { n: 1 }],
+    [
+      {
+        type: 'object',
+        properties: { k: { type: 'string' } },
+        required: ['k'],
+        anyOf: [{ required: ['k'] }],
+      },
+      { k: 'text' },
+    ],
+  ]
+  for (const [composed, sample] of cases)
+    assert.deepEqual(sampleOf(composed), sample, JSON.stringify(composed))
+})
+
 test("the made-up arguments of a call fit the tool’s schema, and a text answers the tool's result", async () => {
   for (const model of ['gpt-5-mini', 'scenario-tools', 'scenario-tools-parallel']) {
     const tools = [{ type: 'function' as const, function: { name: 'book_table', parameters: schema } }]

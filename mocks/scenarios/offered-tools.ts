@@ -1,5 +1,5 @@
-// Finds the tools that a request offers, in any dialect, and makes arguments that fit their schemas. Pure;
-// independent of providers.
+// Finds the tools that a request offers, and the schema to which it binds the answer, in any dialect, and makes
+// values that fit these schemas. Pure; independent of providers.
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -46,6 +46,34 @@ function forcedName(body: Json): unknown {
   return choice.name ?? (Array.isArray(allowed) ? allowed[0] : undefined)
 }
 
+/**
+ * Returns a text that fits the schema to which a request binds its answer: JSON, or the value of an enumeration; null
+ * if the text is free.
+ */
+export function wantedJson(body: unknown): string | null {
+  if (!isObject(body)) return null
+  const at = (holder: unknown, ...names: string[]): unknown =>
+    names.map((name) => (isObject(holder) ? holder[name] : undefined)).find((value) => value !== undefined)
+  const config = at(body, 'generationConfig', 'generation_config')
+  const type = String(at(config, 'responseMimeType', 'response_mime_type'))
+  const asked = at(body, 'response_format', 'output_format') ?? at(body.text, 'format')
+  const format = isObject(asked) ? asked : (at(body.output_config, 'format') ?? body.format)
+  const schema =
+    at(config, 'responseJsonSchema', 'response_json_schema', 'responseSchema', 'response_schema') ??
+    at(at(format, 'json_schema'), 'schema') ??
+    at(format, 'schema', 'json_schema') ??
+    at(body, 'guided_json') ??
+    (isObject(format) && !FORMAT_TYPES.test(String(format.type)) ? format : undefined) // Ollama's
+  if (/x\.enum$/.test(type)) return String(sampleOf(schema))
+  const isFree =
+    format === undefined || /^(?:text|markdown|plain)$/.test(String(at(format, 'type') ?? format))
+  if (schema === undefined && isFree && !/json/.test(type)) return null
+  return JSON.stringify(schema === undefined ? {} : sampleOf(schema))
+}
+
+/** Types of a format that is no schema itself. */
+const FORMAT_TYPES = /^(?:json_schema|json_object|json|text|regex|grammar|structural_tag)$/
+
 /** Maximum depth of a schema; a schema that contains itself would have no end. */
 const MAX_DEPTH = 8
 
@@ -61,8 +89,10 @@ export function sampleOf(schema: unknown, root: unknown = schema, depth = 0): un
   if (Array.isArray(values)) return values[0]
   if (Array.isArray(examples) && examples.length > 0) return examples[0]
   if (typeof $ref === 'string') return sampleOf(referenced($ref, root), root, depth + 1)
-  const choice = list(schema.anyOf ?? schema.oneOf ?? schema.allOf)[0]
-  if (choice) return sampleOf(choice, root, depth + 1)
+  const all = list(schema.allOf)
+  if (all.length > 0) return sampleOf(mergedOf([schema, ...all], root), root, depth + 1)
+  const choice = list(schema.anyOf ?? schema.oneOf)[0]
+  if (choice) return sampleOf(schema.properties ? mergedOf([schema, choice], root) : choice, root, depth + 1)
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
   switch (String(type ?? (schema.properties ? 'object' : 'string')).toLowerCase()) {
     case 'object':
@@ -70,8 +100,14 @@ export function sampleOf(schema: unknown, root: unknown = schema, depth = 0): un
         membersOf(schema).map(([name, member]) => [name, sampleOf(member, root, depth + 1)]),
       )
     case 'array': {
-      const count = Math.max(1, Number(schema.minItems ?? 1))
-      return Array.from({ length: count }, () => sampleOf(schema.items ?? {}, root, depth + 1))
+      const first = list(schema.prefixItems)
+      const count = Math.max(
+        first.length,
+        Number(schema.minItems ?? Math.min(1, Number(schema.maxItems ?? 1))),
+      )
+      return Array.from({ length: count }, (_, i) =>
+        sampleOf(first[i] ?? schema.items ?? {}, root, depth + 1),
+      )
     }
     case 'integer':
     case 'number':
@@ -82,6 +118,23 @@ export function sampleOf(schema: unknown, root: unknown = schema, depth = 0): un
       return null
     default:
       return textIn(schema)
+  }
+}
+
+/** Merges schemas that must hold together: members and required members of all, otherwise the last one's word. */
+function mergedOf(schemas: readonly Json[], root: unknown): Json {
+  const resolved = schemas.map(({ allOf: _, anyOf: __, oneOf: ___, ...one }): Json => {
+    const to = typeof one.$ref === 'string' ? referenced(one.$ref, root) : one
+    return isObject(to) ? to : {}
+  })
+  const required = resolved.flatMap((one) => (Array.isArray(one.required) ? one.required : []))
+  const properties = resolved.map((one) => (isObject(one.properties) ? one.properties : {}))
+  return {
+    ...Object.assign({}, ...resolved),
+    ...(required.length > 0 && { required }),
+    ...(properties.some((one) => Object.keys(one).length > 0) && {
+      properties: Object.assign({}, ...properties),
+    }),
   }
 }
 

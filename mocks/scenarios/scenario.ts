@@ -21,6 +21,8 @@ export interface Scene {
   readonly offered: readonly OfferedTool[]
   /** Number in the scenario's name: 3 in `cut-after-3`. */
   readonly number: number
+  /** Sample of the schema to which the request binds the text; null if the text is free. */
+  readonly json?: string | null
 }
 
 /** Answer without its name; null if the scenario is impossible because the endpoint has no model. */
@@ -48,12 +50,14 @@ export const PLAIN_USAGE: MockUsage = { input: 20, output: 7, cached: 0, reasoni
 /** Short text with characters of two and four bytes, so that boundaries can fall within a character. */
 const PLAIN_TEXT = ['The', ' mock', ' greets', ' a', ' naïve', ' café', ' 🙂', '.']
 
-/** Returns the model's output: by default, a short text. */
-export function say({ wants }: Scene, more: Partial<ModelOutput> = {}): ModelOutput {
+/** Returns the model's output: by default, a short text, or JSON if the request asks for it. */
+export function say({ wants, json = null }: Scene, more: Partial<ModelOutput> = {}): ModelOutput {
+  const half = (json?.length ?? 0) >> 1
   return {
     model: wants.model ?? 'mock',
     reasoning: [],
-    text: PLAIN_TEXT,
+    text:
+      json === null ? PLAIN_TEXT : [json.slice(0, half), json.slice(half)].filter((piece) => piece !== ''),
     calls: [],
     finish: 'stop',
     usage: PLAIN_USAGE,

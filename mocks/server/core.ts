@@ -47,13 +47,13 @@ import { createGates, type Gates } from './gates.ts'
 import { KeptResponses } from './kept-responses.ts'
 import { createLedgerBook } from './ledger-book.ts'
 import { type Noted, notesOn, openEntry } from './ledger-entry.ts'
-import { type MatchRequest, noEndpoint, pickAnswer, type Stock } from './pick-answer.ts'
+import { isExplicit, type MatchRequest, noEndpoint, pickAnswer, type Stock } from './pick-answer.ts'
 import type { Notes } from './respond.ts'
 import { createScripts, type ParsedAnswer, parseAnswer, ScriptError, type ScriptedAnswer } from './script.ts'
 import { createSecrets, type Secrets, secondKeyOf } from './secrets.ts'
 import { type LedgerSum, sumOf } from './sum.ts'
 import { createThreads, type ThreadTurn } from './threads.ts'
-import { NO_CREDENTIAL, type Validation, validate } from './validate.ts'
+import { isAboutKept, NO_CREDENTIAL, type Validation, validate } from './validate.ts'
 
 export interface WorldOptions {
   /** Recordings, or their directory; default: the package's recordings. */
@@ -326,6 +326,7 @@ function createContext(shared: Shared, name: string | null): Context {
       provider: provider.name,
       model: wants.model,
       kind,
+      isKnown: read.endpoint !== null || isAboutKept(request),
       body: request.json,
     })
     const named = scripted?.scenario ?? scenarioOfModel(wants.model, request.json)
@@ -637,7 +638,7 @@ function answerTo(
   const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
   if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
   if (unfit) return { ...refusalOf(unfit), from: 'model' }
-  if (by.hasKnownPaths && !asked.endpoint) return noEndpoint(asked, stock)
+  if (by.hasKnownPaths && !asked.endpoint && !isExplicit(scripted)) return noEndpoint(asked, stock)
   // A refused request that a recording answers anyway is not stored.
   const kept = scripted || refused ? null : by.fromObjects()
   return kept ?? pickAnswer(asked, scripted, stock)

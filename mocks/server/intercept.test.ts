@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { createServer, get } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createRequire } from 'node:module'
+import net, { type AddressInfo } from 'node:net'
 import test, { type TestContext } from 'node:test'
+import { HttpResponse, http } from 'msw'
+import { setupServer } from 'msw/node'
 import OpenAI from 'openai'
 import { type Dispatcher, Pool } from 'undici'
 import { clock } from '../../src/shared/clock.ts'
@@ -202,4 +205,43 @@ test('only one interception can be active at a time, and it can be started again
   first.dispose()
   first.dispose()
   interceptProviders().dispose()
+})
+
+test('a guard of connections and other interceptors let intercepted calls pass, and refuse all others', async (t) => {
+  const { connect } = net.Socket.prototype
+  createRequire(import.meta.url)('../../examples/waybill-testing/local.cjs')
+  t.after(() => {
+    net.Socket.prototype.connect = connect
+  })
+  const ask = (url: string) =>
+    fetch(url).then(
+      ({ status }) => status,
+      ({ cause }: Error) => (cause as Error).message,
+    )
+  const providers = interceptProviders({ pace: 'none' })
+  assert.equal(await ask(`${openai}/v1/models`), 200)
+  const overHttp = await new Promise((done) =>
+    get('http://api.openai.com/v1/none', ({ statusCode }) => done(statusCode)),
+  )
+  assert.equal(overHttp, 400)
+  providers.dispose()
+  assert.match(String(await ask(`${openai}/v1/models`)), /^a test tried to reach api\.openai\.com; give/)
+  const msw = setupServer(http.get(`${openai}/v1/models`, () => HttpResponse.json({ of: 'msw' })))
+  msw.listen()
+  assert.equal(await ask(`${openai}/v1/models`), 200)
+  assert.match(
+    String(await ask('https://elsewhere.example/')),
+    /^a test tried to reach elsewhere\.example; give/,
+  )
+  msw.close()
+  assert.match(String(await ask('http://192.0.2.7/')), /^a test tried to reach 192\.0\.2\.7; give/)
+})
+
+test('fake timers do not stop the waits of the mock', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] })
+  const providers = interceptProviders({ pace: 'none' })
+  t.after(() => providers.dispose())
+  providers.answer({ say: { text: 'late' }, wait: 20 })
+  const { path, ...init } = chat({})
+  assert.match(await (await fetch(openai + path, init)).text(), /late/)
 })

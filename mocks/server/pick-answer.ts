@@ -17,7 +17,7 @@ import {
 } from '../provider.ts'
 import type { Recording } from '../recording/format.ts'
 import { answerFrom, type Pace } from '../recording/replay.ts'
-import { type OfferedTool, offeredTools, sampleOf } from '../scenarios/offered-tools.ts'
+import { type OfferedTool, offeredTools, sampleOf, wantedJson } from '../scenarios/offered-tools.ts'
 import { findScenario } from '../scenarios/registry.ts'
 import { refuseLike, type Scene, say, speak } from '../scenarios/scenario.ts'
 import type { ParsedAnswer } from './script.ts'
@@ -68,13 +68,22 @@ const encoded = (answer: MockAnswer, encode: (events: Uint8Array) => Uint8Array)
   parts: answer.parts.map((part) => (part instanceof Uint8Array ? encode(part) : part)),
 })
 
-function pickAtOnce(asked: MatchRequest, scripted: ParsedAnswer | null, stock: Stock): MockAnswer {
-  if (scripted && (scripted.status !== undefined || scripted.body !== undefined || scripted.events))
-    return speltOut(scripted, asked)
+/** Returns true for a script that answers by itself, at any path: a complete answer, or words. */
+export const isExplicit = (scripted: ParsedAnswer | null): scripted is ParsedAnswer =>
+  scripted !== null && (isSpeltOut(scripted) || scripted.say !== undefined)
 
-  const { provider, endpoint, wants, offered } = asked
+const isSpeltOut = ({ status, body, events }: ParsedAnswer): boolean =>
+  status !== undefined || body !== undefined || events !== undefined
+
+function pickAtOnce(asked: MatchRequest, scripted: ParsedAnswer | null, stock: Stock): MockAnswer {
+  const { provider, endpoint, wants, offered, path } = asked
   const speech = endpoint?.speech ?? null
-  const scene = { provider, wants, offered, speech, number: 0 }
+  if (!speech && scripted && needsDialect(scripted))
+    return mistaken(
+      `The script has words of a model, but the mock of ${provider.name} speaks no dialect at ${path}. Script a complete answer with status, headers and body, or with events of data, raw or base64.`,
+    )
+  if (scripted && isSpeltOut(scripted)) return speltOut(scripted, asked)
+  const scene = { provider, wants, offered, speech, number: 0, json: wantedJson(asked.body) }
   if (scripted?.say) {
     const output = wordsOf(scripted.say, asked.body)
     if ('mistake' in output) return mistaken(output.mistake)
@@ -92,11 +101,18 @@ function pickAtOnce(asked: MatchRequest, scripted: ParsedAnswer | null, stock: S
   return 'bytes' in found ? answerFrom(found, stock.pace) : noRecording(asked, found, stock)
 }
 
+/** Returns true for a script whose words or events need the dialect of an endpoint. */
+const needsDialect = ({ say, events = [] }: ParsedAnswer): boolean =>
+  say !== undefined || events.some((step) => 'said' in step || 'ending' in step || 'failure' in step)
+
 /** Returns the recording as an answer; null if it does not fit the request and an answer may be made up. */
 function recordedAnswer(found: Recording, asked: MatchRequest, stock: Stock): MockAnswer | null {
   const { endpoint, wants, offered, body } = asked
   const mayInvent = asked.named || stock.invent
   if (mayInvent && offered.length > 0 && !callsOneOf(found, offered)) return null
+  const isOwnAnswer = found.request.said !== undefined || found.request.when !== undefined
+  if (mayInvent && !isOwnAnswer && offered.length === 0 && endpoint?.speech && wantedJson(body) !== null)
+    return null
   const usageOnly = wants.stream && !wants.usage ? endpoint?.speech?.isUsageOnly : undefined
   const answer = answerFrom(
     found,

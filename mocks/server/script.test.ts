@@ -2,7 +2,10 @@
 // socket.
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
 import { clock } from '../../src/shared/clock.ts'
+import { interceptProviders } from './intercept.ts'
 import type { ScriptedAnswer } from './script.ts'
 import { ask, chatBody, mockFor } from './test-mock.ts'
 
@@ -56,6 +59,78 @@ test('a condition or a function selects the calls, and the mock’s error says i
     },
   })
   assert.equal(await said(), 'The function "when" of a script failed: no such luck. Correct it.')
+})
+
+const anyPath: [provider: string, method: string, path: string][] = [
+  ['openai', 'POST', 'conversations'],
+  ['openai', 'GET', 'conversations/conv_1/items'],
+  ['openai', 'DELETE', 'vector_stores/vs_1'],
+  ['openai', 'PATCH', 'a/path/of/tomorrow'],
+  ['anthropic', 'GET', 'skills'],
+  ['anthropic', 'POST', 'environments'],
+  ['gemini', 'POST', 'fileSearchStores'],
+  ['cohere', 'POST', 'chat'],
+  ['mistral', 'PUT', 'agents/ag_1'],
+]
+for (const [provider, method, path] of anyPath)
+  test(`a complete answer is sent at a path that the mock of ${provider} does not know: ${method} ${path}`, async (t) => {
+    const { mock } = await scripted(t)
+    const key = mock.key(provider)
+    const send = () =>
+      fetch(`${mock.baseUrl(provider)}/${path}`, {
+        method,
+        headers: {
+          ...{ authorization: `Bearer ${key}`, 'x-api-key': key, 'x-goog-api-key': key },
+          'anthropic-version': '2023-06-01',
+        },
+        body: method === 'GET' ? null : '{}',
+      })
+    mock.answer({ status: 201, body: { id: 'conv_1' }, headers: { 'x-own': 'yes' } })
+    mock.answer({ events: [{ data: { n: 1 } }] })
+    const whole = await send()
+    assert.deepEqual([whole.status, await whole.json()], [201, { id: 'conv_1' }])
+    assert.equal(await (await send()).text(), 'data: {"n":1}\n\n')
+    mock.answer(say('words'))
+    assert.match(await (await send()).text(), /speaks no dialect at .*Script a complete answer/)
+    assert.equal((await send()).status, 404)
+  })
+
+test('a complete answer is sent for any address inside the process', async (t) => {
+  const providers = interceptProviders({ pace: 'none' })
+  t.after(() => providers.dispose())
+  for (const [method, url] of [
+    ['GET', 'https://api.weather.example/today?city=Bern'],
+    ['POST', 'https://login.example/token'],
+    ['POST', 'https://api.openai.com/v1/conversations'],
+    ['PUT', 'https://api.anthropic.com/elsewhere'],
+    ['DELETE', 'http://192.0.2.7:8080/x'],
+  ] as const) {
+    providers.answer({ status: 202, body: { of: url } })
+    const answer = await fetch(url, { method })
+    assert.deepEqual([answer.status, await answer.json()], [202, { of: url }])
+  }
+})
+
+test('an official client obeys a scripted wait without losing real time', async (t) => {
+  const { mock } = await scripted(t)
+  const openai = new OpenAI({ baseURL: mock.baseUrl('openai'), apiKey: mock.key('openai') })
+  const anthropic = new Anthropic({
+    baseURL: mock.baseUrl('anthropic').replace(/\/v1$/, ''),
+    apiKey: mock.key('anthropic'),
+  })
+  const refused: ScriptedAnswer = { status: 429, headers: { 'retry-after-ms': '1' } }
+  mock.answer([refused, say('a second try'), refused, say('a second try')])
+  const before = clock.monotonic()
+  const messages = [{ role: 'user' as const, content: 'Hello' }]
+  const chat = await openai.chat.completions.create({ model: 'gpt-5-mini', messages })
+  assert.equal(chat.choices[0]!.message.content, 'a second try')
+  const message = await anthropic.messages.create({ model: 'claude-sonnet-5', max_tokens: 9, messages })
+  assert.deepEqual(message.content[0]?.type === 'text' && message.content[0].text, 'a second try')
+  assert.deepEqual(
+    mock.entries().map(({ answer }) => answer.status),
+    [429, 200, 429, 200],
+  )
+  assert.ok(clock.monotonic() - before < 1900, 'the usual wait is 2 s')
 })
 
 test('other kinds of requests do not use up an answer', async (t) => {

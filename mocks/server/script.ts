@@ -78,6 +78,8 @@ interface ScriptedCall {
   readonly provider: string
   readonly model: string | null
   readonly kind: RequestKind
+  /** False for a path that the provider's mock does not know; its purpose is then unknown, too. */
+  readonly isKnown: boolean
   /** Body as JSON; undefined if it is not JSON. */
   readonly body: unknown
   /** Texts, calls and results of the conversation, in order. */
@@ -94,8 +96,8 @@ const answerSchema = z.strictObject({
   /** Answers only requests to this provider or for this model; other requests use the next answer that fits. */
   provider: z.string().optional(),
   model: z.string().optional(),
-  /** Answers only requests of this kind. */
-  kind: z.enum(['inference', 'token_count', 'metadata']).default('inference'),
+  /** Answers only requests of this kind; default: inferences, and requests to unknown paths. */
+  kind: z.enum(['inference', 'token_count', 'metadata']).optional(),
   /** Name of a scenario; default `plain`. */
   scenario: z.string().optional(),
   /** True if unknown top-level fields are refused, as the provider does, instead of only noted. */
@@ -246,7 +248,7 @@ function fitting(call: Omit<ScriptedCall, 'parts'>, asked: string): (turn: Turn)
   return ({ answer, target }) =>
     (answer.provider === undefined || answer.provider === call.provider) &&
     (answer.model === undefined || answer.model === call.model) &&
-    answer.kind === call.kind &&
+    (answer.kind === undefined ? call.kind === 'inference' || !call.isKnown : answer.kind === call.kind) &&
     (target === null || target === asked) &&
     (answer.when === undefined ||
       (typeof answer.when === 'function' ? answer.when(read()) : holds(answer.when, read())))

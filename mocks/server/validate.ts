@@ -84,7 +84,7 @@ export function validate(
 }
 
 /** Returns true for a request about a stored response. */
-const isAboutKept = ({ path }: Arrived): boolean => /^responses\/./.test(path)
+export const isAboutKept = ({ path }: Arrived): boolean => /^responses\/./.test(path)
 
 /** Formats a path as `messages[0].role`; empty for the body itself. */
 export const fieldOf = (path: readonly PropertyKey[]): string =>

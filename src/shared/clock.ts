@@ -25,11 +25,14 @@ export interface Clock {
 }
 
 const ORIGIN = performance.timeOrigin
+/** The machine's own, even if a test replaces the global ones later, as the fake timers of test runners do. */
+const { setTimeout, setInterval } = globalThis
+const sinceOrigin = performance.now.bind(performance)
 
 /** Clock of the machine. */
 export const SYSTEM_CLOCK: Clock = {
   now: Date.now,
-  monotonic: () => ORIGIN + performance.now(),
+  monotonic: () => ORIGIN + sinceOrigin(),
   after: (ms, work) => setTimeout(work, ms),
   every: (ms, work) => setInterval(work, ms),
 }
