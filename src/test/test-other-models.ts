@@ -13,7 +13,7 @@ const HAIKU: Rates = [1, 5] // Haiku 4.5
 const OPUS_4_8: Rates = [5, 25]
 const FABLE: Rates = [10, 50]
 const SOL: Rates = [2, 10] // gpt-6-sol
-const V4_FLASH: Rates = [0.0983, 0.1966] // DeepSeek V4 Flash at OpenRouter
+const V4_FLASH: Rates = [0.105, 0.21] // DeepSeek V4 Flash at OpenRouter, since 9 November 2026
 const OSS_GROQ: Rates = [0.15, 0.6]
 /** The operator's price for a deployment. */
 const OWN: Rates = [3, 7]
