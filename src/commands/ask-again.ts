@@ -13,6 +13,7 @@ import { tokensOfAnswer } from '../../mocks/server/sum.ts'
 import type { Loaded } from '../config/load.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { createPricer, pricingOf } from '../pricing/pricing.ts'
+import { dollars } from '../terminal/numbers.ts'
 
 /** Recording that contains its request. */
 type Askable = Recording & {
@@ -113,7 +114,7 @@ export async function askAgain(
       const { name } = recording
       // After a call of unknown cost, the limit could not be enforced.
       if (spent === null || spent + (usd ?? 0) > limit) {
-        failed.push({ name, reason: `not asked, because of the limit of $${limit}` })
+        failed.push({ name, reason: `not asked, because of the limit of ${dollars(limit)}` })
         continue
       }
       onAsked(name)

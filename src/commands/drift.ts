@@ -6,6 +6,7 @@ import { type Recording, readRecordings } from '../../mocks/recording/format.ts'
 import { writeAs } from '../../mocks/recording/make.ts'
 import { hasMoved, kindOfRecording, movedIn, wordMoved } from '../../mocks/recording/moved.ts'
 import { loadConfig } from '../config/load.ts'
+import { dollars } from '../terminal/numbers.ts'
 import { againFolder, askAgain, type Plan, planAgain } from './ask-again.ts'
 import { print } from './output.ts'
 import { UsageError } from './usage-error.ts'
@@ -53,8 +54,6 @@ export async function drift({ dir, live, with: other, limit, config, env }: Drif
   conclude(pairs, failed.length, dir)
 }
 
-const dollars = (usd: number): string => `$${Number(usd.toPrecision(3))}`
-
 /** Prints the planned calls with their cost, and the skipped recordings by reason. */
 function announce({ asked, left }: Plan, limit: number): void {
   for (const [reason, those] of Map.groupBy(left, ({ reason }) => reason))
@@ -64,7 +63,7 @@ function announce({ asked, left }: Plan, limit: number): void {
   const unknown = asked.length - known.length
   const sum = known.reduce((all, usd) => all + usd, 0)
   print(
-    `${asked.length} calls to ${[...new Set(asked.map(({ recording }) => recording.provider))].join(', ')}. With the tokens that were recorded they cost ${dollars(sum)} at today's prices${unknown > 0 ? `, without ${unknown} whose cost is unknown` : ''}; the limit is $${limit}.`,
+    `${asked.length} calls to ${[...new Set(asked.map(({ recording }) => recording.provider))].join(', ')}. With the tokens that were recorded they cost ${dollars(sum)} at today's prices${unknown > 0 ? `, without ${unknown} whose cost is unknown` : ''}; the limit is ${dollars(limit)}.`,
   )
 }
 

@@ -1,7 +1,7 @@
 // `waybill sessions` and `waybill key list`: lists from a running gateway, as a table or as JSON.
 import { z } from 'zod'
 import { clean } from '../terminal/clean.ts'
-import { dollars, formatCount } from '../terminal/numbers.ts'
+import { costText, dollars, formatCount, spentText } from '../terminal/numbers.ts'
 import { table } from '../terminal/table.ts'
 import { ANSWER_MS, gatewayAt, namedGateway } from './gateway-client.ts'
 import { complain, json as toJson } from './output.ts'
@@ -27,7 +27,8 @@ const sessionList = z.looseObject({
       failed: z.number(),
       tokens: z.looseObject({ input: z.number().nullable(), output: z.number().nullable() }),
       cost_usd: z.number().nullable(),
-      cost_is_minimum: z.boolean().default(false),
+      cost_is_minimum: z.boolean().optional(), // absent in older gateways
+      cost_is_estimated: z.boolean().optional(),
     }),
   ),
 })
@@ -50,7 +51,7 @@ export async function printSessions({
     String(each.calls),
     String(each.failed),
     `${figure(each.tokens.input)}→${figure(each.tokens.output)}`,
-    each.cost_usd === null ? '-' : dollars(each.cost_usd, each.cost_is_minimum),
+    costText(each),
   ])
   show(data, ['session', 'last seen', 'last asked → went', 'calls', 'failed', 'tokens', 'cost'], rows, {
     options,
@@ -60,14 +61,27 @@ export async function printSessions({
   })
 }
 
-const keyList = z.looseObject({
+const spending = {
+  spent_usd: z.number().nullable(),
+  spent_is_minimum: z.boolean().nullish(),
+  estimated_usd: z.number().nullish(),
+}
+const budget = z.looseObject({
+  usd: z.number(),
+  per: z.string(),
+  projected_usd: z.number().nullish(), // absent in older gateways
+  resets_at: z.string().nullish(),
+  ...spending,
+})
+/** The keys with their budgets, as `/api/keys` answers. */
+export const keyList = z.looseObject({
   data: z.array(
     z.looseObject({
       name: z.string().nullable(),
       role: z.string(),
       rate: z.looseObject({ requests: z.number(), per_ms: z.number() }).nullable(),
-      budgets: z.array(z.looseObject({ usd: z.number(), per: z.string(), spent_usd: z.number().nullable() })),
-      spent_usd: z.number().nullable(),
+      budgets: z.array(budget),
+      ...spending,
     }),
   ),
 })
@@ -75,12 +89,12 @@ const keyList = z.looseObject({
 /** Prints the keys. Rejects if the gateway does not answer. */
 export async function printKeys(options: ListOptions): Promise<void> {
   const { data } = await listOf('/api/keys', keyList, options)
-  const rows = data.map(({ name, role, rate, budgets, spent_usd }) => [
+  const rows = data.map(({ name, role, rate, budgets, ...rest }) => [
     name ?? '-',
     role,
     rate === null ? '-' : `${rate.requests} in ${rate.per_ms / 1_000} s`,
-    budgets.map(({ usd, per, spent_usd: spent }) => budgetText(usd, per, spent)).join(', ') || '-',
-    spent_usd === null ? '-' : dollars(spent_usd),
+    budgets.map((budget) => budgetText(budget)).join(', ') || '-',
+    spentText(rest),
   ])
   show(data, ['key', 'role', 'rate', 'budgets', 'spent this month'], rows, {
     options,
@@ -91,8 +105,8 @@ export async function printKeys(options: ListOptions): Promise<void> {
 }
 
 /** Describes the spent part of a budget, if it is known. */
-const budgetText = (usd: number, per: string, spent: number | null): string =>
-  `${spent === null ? '' : `${dollars(spent)} of `}${dollars(usd)} a ${per}`
+const budgetText = ({ usd, per, ...use }: z.output<typeof budget>): string =>
+  `${use.spent_usd === null ? '' : `${spentText(use)} of `}${dollars(usd)} a ${per}`
 
 const listOf = <Answer>(path: string, shape: z.ZodType<Answer>, options: ListOptions): Promise<Answer> => {
   const { url, config, keyFile, env } = options

@@ -3,8 +3,9 @@
 
 import type { styleText } from 'node:util'
 import { z } from 'zod'
+import { clientName } from '../core/call.ts'
 import { cleanLabel, cut } from '../terminal/clean.ts'
-import { dollars, duration, formatCount } from '../terminal/numbers.ts'
+import { costText, duration, formatCount } from '../terminal/numbers.ts'
 import { cells } from '../terminal/width.ts'
 
 /** Fields of a record that the table needs. */
@@ -25,7 +26,12 @@ export const shownCall = z.looseObject({
   error_code: z.string().nullable(),
   fallbacks: z.number(),
   latency_ms: z.number().nullable(),
-  tokens: z.looseObject({ input: z.number().nullable(), output: z.number().nullable() }),
+  tokens: z.looseObject({
+    input: z.number().nullable(),
+    output: z.number().nullable(),
+    source: z.string().nullish(),
+  }),
+  reported_usd: z.number().nullish(),
   cost_usd: z.number().nullable(),
   cost_missing: z.array(z.string()).nullish(),
   client: z.string().nullish(),
@@ -116,12 +122,12 @@ const COLUMNS = {
     title: 'cost',
     width: 11,
     right: true,
-    text: ({ cost_usd, cost_missing }) => known(cost_usd, (usd) => dollars(usd, !!cost_missing?.length)),
+    text: (call) => costText(call),
   },
   client: {
     title: 'client',
     width: 12,
-    text: ({ client }) => client?.replace(/[/ ].*/s, '') ?? '-',
+    text: ({ client }) => (client ? clientName(client) : '-'),
     colour: () => 'dim',
   },
   session: { title: 'session', width: 8, text: ({ session_id }) => session_id ?? '-', colour: () => 'dim' },

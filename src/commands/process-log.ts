@@ -5,7 +5,7 @@ import { writeSync } from 'node:fs'
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 import type { Log } from '../core/process-log.ts'
 import { clean, escaped } from '../terminal/clean.ts'
-import { dollars, duration, formatCount } from '../terminal/numbers.ts'
+import { costText, duration, formatCount } from '../terminal/numbers.ts'
 import { complain, reasonOf } from './output.ts'
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
@@ -158,9 +158,10 @@ function callInWords(fields: Record<string, unknown>): string {
     tokens: { input: number | null; output: number | null } | null
     cost_usd: number | null
     cost_missing?: readonly string[]
+    cost_is_estimated?: boolean
     cache: string
   }
-  const { requested_model: asked, provider, model, state, tokens, cost_usd: cost } = call
+  const { requested_model: asked, provider, model, state, tokens } = call
   const parts = [
     `${asked} → ${provider}/${model}`,
     state === 'failed' ? `failed ${call.status}` : state,
@@ -169,7 +170,7 @@ function callInWords(fields: Record<string, unknown>): string {
     tokens?.input != null &&
       tokens.output != null &&
       `${formatCount(tokens.input)}→${formatCount(tokens.output)} tokens`,
-    cost !== null && dollars(cost, call.cost_missing !== undefined),
+    call.cost_usd !== null && costText(call),
     call.cache === 'HIT' && 'from the cache',
     state !== 'completed' && call.id,
   ]

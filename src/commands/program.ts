@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../core/errors.ts'
 import { addMcp, addRun, addStatusline } from './entries/agents.ts'
-import { addExport, addLogs, addReconcile, addSessions } from './entries/calls.ts'
+import { addCostSums, addExport, addLogs, addReconcile, addSessions } from './entries/calls.ts'
 import { addConform, addJudge, addTarget } from './entries/conformance.ts'
 import type { CommandEntry, Env } from './entries/entry.ts'
 import { addFleet } from './entries/fleet.ts'
@@ -35,6 +35,7 @@ const COMMANDS: readonly CommandEntry[] = [
   addRecordings,
   addLogs,
   addSessions,
+  addCostSums,
   addExport,
   addReconcile,
   addRun,

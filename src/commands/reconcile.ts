@@ -1,7 +1,6 @@
 // `waybill reconcile`: compares the record with a provider's own report by day and model. The report is
 // fetched or read from a file. No request can cause an inference. Writes only the result, for the page.
 import { loadConfig } from '../config/load.ts'
-import { roundUsd } from '../core/money.ts'
 import { type Bill, type Comparison, compareBills } from '../reconcile/bill.ts'
 import { writeLastReport } from '../reconcile/last-report.ts'
 import {
@@ -17,7 +16,7 @@ import { billedLines } from '../store/sqlite/billed.ts'
 import { openUnchanged } from '../store/sqlite/diagnose.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
 import { fileReason } from '../terminal/file-error.ts'
-import { formatCount } from '../terminal/numbers.ts'
+import { exactDollars, formatCount } from '../terminal/numbers.ts'
 import { table } from '../terminal/table.ts'
 import { complain, print, json as toJson } from './output.ts'
 import { UsageError } from './usage-error.ts'
@@ -128,7 +127,7 @@ function show(
     return
   }
   const other = compared.filter(({ verdict }) => verdict !== 'equal')
-  const figure = (usd: number | null | undefined) => (usd == null ? '-' : `$${roundUsd(usd).toFixed(4)}`)
+  const figure = (usd: number | null | undefined) => (usd == null ? '-' : exactDollars(usd, 4))
   const tokens = (line: Comparison['here']) =>
     line?.input == null ? '-' : `${formatCount(line.input)}→${formatCount(line.output ?? 0)}`
   const rows = other.map(({ day, model, verdict, here, there, likely }) => [

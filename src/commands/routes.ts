@@ -10,6 +10,7 @@ import { createRouter } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'
 import { clock } from '../shared/clock.ts'
 import { clean } from '../terminal/clean.ts'
+import { dollars } from '../terminal/numbers.ts'
 import { table } from '../terminal/table.ts'
 import { ANSWER_MS, GatewayAccessError, gatewayAddress, gatewayAt, readAddress } from './gateway-client.ts'
 import { complain, json as toJson } from './output.ts'
@@ -182,4 +183,4 @@ function sharesOf({ strategy, candidates }: Resolution): number[] {
 
 /** The quoted cost assumes an ordinary call of 4,000 tokens. */
 const priceOf = (usd: number | null): string =>
-  usd === null ? 'price unknown' : `$${(usd * 250).toFixed(2)} a million tokens`
+  usd === null ? 'price unknown' : `${dollars(usd * 250)} a million tokens`

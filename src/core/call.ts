@@ -130,6 +130,9 @@ export interface Call {
   readonly objectId?: string | null
 }
 
+/** Returns the name of a program without its version: `claude-cli/2.1.328 (external)` is `claude-cli`. */
+export const clientName = (client: string): string => client.split('/', 1)[0]!.trim()
+
 /** Returns a call with only an id and the time in the id. */
 export const emptyCall = (id: string): Call => ({
   id,

@@ -53,6 +53,21 @@ export function endOf(per: Period, at: number): number | null {
   }
 }
 
+/** Returns the start of the period at a given time, ms since the epoch; null for a session. */
+export function periodStart(per: Period, at: number): number | null {
+  const date = new Date(at)
+  switch (per) {
+    case 'day':
+      return startOfDay(at)
+    case 'week':
+      return mondayOf(at)
+    case 'month':
+      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth())
+    case 'session':
+      return null
+  }
+}
+
 const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
 const startOfDay = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS

@@ -279,7 +279,7 @@ test('a key can see its own limits and how much of its budget is spent, but noth
     budgets: [
       {
         ...{ usd: 3, per: 'month', unpriced: 'refuse', spent_usd: 0.27, spent_is_minimum: false },
-        ...{ estimated_usd: 0, reserved_usd: 0, resets_at: '2026-12-01T00:00:00.000Z' },
+        ...{ estimated_usd: 0, reserved_usd: 0, projected_usd: null, resets_at: '2026-12-01T00:00:00.000Z' },
       },
     ],
   })

@@ -8,6 +8,7 @@ import { CHORES, type Chore, type ChoreFailure, describeFailure } from '../core/
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { NEWER_PRICES, PRICE_TABLE } from '../pricing/pricing.ts'
 import { billComparison, readLastReports } from '../reconcile/last-report.ts'
+import { dollars, spentText } from '../terminal/numbers.ts'
 import type { FleetStanding, ReadContext } from './context.ts'
 import { noQuery } from './query.ts'
 import { count, time } from './schemas.ts'
@@ -153,9 +154,10 @@ function budgetFindings({ config, budgetUse }: ReadContext): Finding[] {
     budget.map((each) => ({ name, budget: each })),
   )
   return budgets.flatMap(({ name, budget }): Finding[] => {
-    const spent = budgetUse(name, budget.per).usd ?? 0
+    const { usd, estimatedUsd, unknownAttempts } = budgetUse(name, budget.per)
+    const spent = usd ?? 0
     if (spent < budget.usd * BUDGET_WARNING_SHARE) return []
-    const text = `the key "${name}" has spent $${spent.toFixed(2)} of its $${budget.usd.toFixed(2)} this ${budget.per} (UTC)`
+    const text = `the key "${name}" has spent ${spentText({ spent_usd: spent, spent_is_minimum: !!unknownAttempts, estimated_usd: estimatedUsd })} of its ${dollars(budget.usd)} this ${budget.per} (UTC)`
     return [
       spent < budget.usd
         ? { verdict: 'note', text: `${text}; its calls are refused when the budget is spent` }

@@ -2,9 +2,11 @@
 // caller is an admin, otherwise only for the caller's key.
 import { z } from 'zod'
 import type { KeyConfig } from '../config/load.ts'
+import { timeOfId } from '../core/call.ts'
 import { roundUsd } from '../core/money.ts'
-import { PERIODS } from '../core/period.ts'
+import { PERIODS, periodStart } from '../core/period.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
+import type { Reads, Span } from '../store/reads.ts'
 import type { PeriodUse, ReadContext } from './context.ts'
 import { noQuery } from './query.ts'
 import { time, usd } from './schemas.ts'
@@ -39,6 +41,11 @@ const response = z.strictObject({
           .nullable()
           .describe('what counts in the present period; null for a session, if none is named'),
         ...use,
+        projected_usd: usd
+          .nullable()
+          .describe(
+            "spending at the end of the period, if it goes on at its average since the hour of the key's first call in the period; null in the first two hours, for a session, and while the record cannot be read",
+          ),
         resets_at: time.nullable().describe('when the period ends; null for a session, which has no end'),
       }),
     )
@@ -55,7 +62,8 @@ export const ownKeyRead = {
     'the calling key: name, role, rate, and budgets with the amounts spent and set aside and their reset',
   query,
   response,
-  answer: ({ session_id }, { caller: { name, role } }, context) => described(name, role, context, session_id),
+  answer: ({ session_id }, { caller: { name, role }, requestId }, context) =>
+    described(name, role, timeOfId(requestId), context, session_id),
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof response>
 
 const list = z.strictObject({ object: z.literal('list'), data: z.array(response) })
@@ -66,18 +74,24 @@ export const keys = {
     'the keys that this key may see (for an admin all keys, for a client its own), each as in `/api/keys/me`',
   query: noQuery,
   response: list,
-  answer(_query, { caller }, context) {
+  async answer(_query, { caller, requestId }, context) {
     const seen = context.config.keys.filter(({ name }) => caller.role === 'admin' || name === caller.name)
-    return { object: 'list', data: seen.map(({ name, role }) => described(name, role, context)) }
+    const at = timeOfId(requestId)
+    return {
+      object: 'list',
+      data: await Promise.all(seen.map(({ name, role }) => described(name, role, at, context))),
+    }
   },
 } satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof list>
 
-function described(
+/** `at`: milliseconds since the epoch. */
+async function described(
   name: string | null,
   role: KeyConfig['role'],
-  { config, budgetUse }: ReadContext,
+  at: number,
+  { config, budgetUse, calls }: ReadContext,
   sessionId?: string,
-): z.output<typeof response> {
+): Promise<z.output<typeof response>> {
   const key = config.keys.find((each) => each.name === name)
   const budgets = key?.budget ?? []
   const month = budgetUse(name, 'month')
@@ -88,16 +102,38 @@ function described(
     budget: budgets.find(({ per }) => per === 'month') ?? budgets[0] ?? null,
     ...amounts(month),
     resets_at: new Date(month.resetsAt!).toISOString(),
-    budgets: budgets.map((budget) => {
-      const period = budgetUse(name, budget.per, sessionId)
-      const { resetsAt } = period
-      return {
-        ...budget,
-        ...amounts(period),
-        resets_at: resetsAt === null ? null : new Date(resetsAt).toISOString(),
-      }
-    }),
+    budgets: await Promise.all(
+      budgets.map(async (budget) => {
+        const period = budgetUse(name, budget.per, sessionId)
+        const { usd, resetsAt } = period
+        const since = periodStart(budget.per, at)
+        return {
+          ...budget,
+          ...amounts(period),
+          projected_usd:
+            usd === null || since === null
+              ? null
+              : projected(usd, await firstHour(calls, name!, { since, until: at + 1 }), at, resetsAt!),
+          resets_at: resetsAt === null ? null : new Date(resetsAt).toISOString(),
+        }
+      }),
+    ),
   }
+}
+
+const HOUR = 3_600_000
+
+/** Returns the hour of the first call of a key in a span; null without calls, or if the record cannot be read. */
+const firstHour = async (calls: Reads, keyName: string, span: Span): Promise<number | null> => {
+  const history = await calls.history(span, { ms: HOUR }, undefined, keyName).catch(() => null)
+  const first = history?.buckets[0]
+  return first ? Date.parse(first.start) : null
+}
+
+/** Returns the spending at the end of a period at its average since `first`; null if that is less than two hours ago. */
+function projected(usd: number, first: number | null, at: number, end: number): number | null {
+  if (first === null || at - first < 2 * HOUR) return null
+  return roundUsd(usd + (usd / (at - first)) * (end - at))
 }
 
 const amounts = ({ usd, estimatedUsd, unknownAttempts, reservedUsd }: PeriodUse) => ({

@@ -117,6 +117,7 @@ const NOTHING = {
   cache_lost: 0,
   cost_usd: 0,
   cost_is_minimum: false,
+  cost_is_estimated: false,
   calls_without_cost: 0,
   flat_usd: 0,
   saved_usd: 0,

@@ -16,6 +16,9 @@ export const share = z.number().min(0).max(1).nullable()
 const costs = {
   cost_usd: usd.nullable().describe('US dollars, as far as they are known; null: nothing is known'),
   cost_is_minimum: z.boolean().describe('the cost of some calls is not fully known, or not yet'),
+  cost_is_estimated: z
+    .boolean()
+    .describe('the cost of some calls is computed from estimated tokens, because no usage was reported'),
   calls_without_cost: count.describe('calls whose cost is not fully known, or not yet'),
   flat_usd: usd.describe('part of `cost_usd` for which a subscription pays'),
 }

@@ -87,6 +87,7 @@ const FILTERS: [query: string, holds: (record: any) => boolean][] = [
 
 const isFailed = ({ state }: any) => ['failed', 'interrupted'].includes(state)
 const isAborted = ({ state }: any) => state === 'aborted'
+const isEstimated = ({ cost_usd, tokens }: any) => cost_usd > 0 && tokens.source === 'estimated'
 /** Partly known, because a target failed before another answered. */
 const isPartial = ({ cost_usd, cost_missing }: any) => cost_usd !== null && cost_missing.length > 0
 
@@ -104,13 +105,21 @@ const near = (a: number | null, b: number | null, what: string) =>
 function equalCounts(said: any, records: any[], what: string): void {
   const incomplete = records.filter(({ cost_missing }) => cost_missing?.length !== 0).length
   assert.deepEqual(
-    [said.calls, said.failed, said.aborted, said.calls_without_cost, said.cost_is_minimum],
+    [
+      said.calls,
+      said.failed,
+      said.aborted,
+      said.calls_without_cost,
+      said.cost_is_minimum,
+      said.cost_is_estimated,
+    ],
     [
       records.length,
       records.filter(isFailed).length,
       records.filter(isAborted).length,
       incomplete,
       incomplete > 0,
+      records.some(isEstimated),
     ],
     what,
   )
@@ -150,6 +159,12 @@ function equalSession(said: any, records: any[], what: string): void {
   )
 }
 
+/** Zones whose days begin at a full hour of UTC, at a half and at a quarter. */
+const ZONES = ['America/New_York', 'Asia/Kolkata', 'Asia/Kathmandu']
+
+/** Returns the date in a zone. */
+const dayIn = (iso: string, timeZone: string): string => new Date(iso).toLocaleDateString('sv', { timeZone })
+
 /**
  * Returns a clock that starts at 22:58 and advances 37 s at each reading, so that the calls fall into
  * different hours.
@@ -180,6 +195,7 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
         ...as(key).headers,
         ...(session && { 'x-session-id': encodeURIComponent(session) }),
         ...(number % 13 === 0 && { 'x-claude-code-agent-id': 'a-1' }),
+        'user-agent': `agent-${number % 2}/1.${number % 5}`,
       },
     )
   }
@@ -193,7 +209,7 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
       'x-session-id': 's-1',
       'user-agent': 'the-agent/1.0',
     },
-    body: JSON.stringify(ask('alpha/left', { stream: true })),
+    body: JSON.stringify(ask('alpha/model-a', { stream: true })),
     signal: leave.signal,
   }).then((response) => response.text())
   while ((await get(gateway, '/api/usage/request-logs?state=streaming', 'boss')).data.length === 0)
@@ -219,7 +235,7 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
   ) as Record<(typeof KEYS)[number], any[]>
   assert.equal(log.boss.length, 152)
   assert.ok(log.boss.some(({ cost_usd }) => cost_usd > 0) && log.boss.some(isFailed))
-  assert.ok(log.boss.some(isPartial) && log.boss.some(isAborted))
+  assert.ok(log.boss.some(isPartial) && log.boss.some(isAborted) && log.boss.some(isEstimated))
   assert.deepEqual(
     log.ann,
     log.boss.filter(({ key_name }) => key_name === 'ann'),
@@ -237,11 +253,18 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
     route: 'route',
     tier: 'tier',
     key: 'key_name',
+    session: 'session_id',
+    client: 'client',
+  }
+  const bucketOf = (iso: string, bucket: string, since: string): string => {
+    const zone = /zone=(.*)/.exec(bucket)?.[1]
+    if (zone !== undefined) return dayIn(iso, zone)
+    return bucket === 'all' ? since : floor(iso, bucket as '1d')
   }
   const asked = fc.record({
     key: fc.constantFrom(...KEYS),
     span: fc.tuple(moment, moment).filter(([a, b]) => a < b),
-    bucket: fc.constantFrom('1m', '5m', '1h', '1d'),
+    bucket: fc.constantFrom('1m', '5m', '1h', '1d', 'all', ...ZONES.map((zone) => `1d&zone=${zone}`)),
     by: fc.constantFrom(undefined, ...(Object.keys(FIELD) as (keyof typeof FIELD)[])),
     filter: fc.uniqueArray(fc.constantFrom(...FILTERS), {
       maxLength: 3,
@@ -275,11 +298,16 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
       assert.deepEqual(history.window, { since, until })
       equalUsage(history.totals, records, 'totals')
       const buckets = Map.groupBy(records, (record) =>
-        JSON.stringify([floor(record.created_at, bucket), by && record[FIELD[by]]]),
+        JSON.stringify([
+          bucketOf(record.created_at, bucket, since),
+          by && (by === 'client' ? record.client.replace(/\/.*/, '') : record[FIELD[by]]),
+        ]),
       )
       assert.equal(history.buckets.length, buckets.size)
-      for (const said of history.buckets)
-        equalUsage(said, buckets.get(JSON.stringify([said.start, said.by])) ?? [], `${said.start} ${said.by}`)
+      for (const said of history.buckets) {
+        const start = bucketOf(said.start, bucket, since)
+        equalUsage(said, buckets.get(JSON.stringify([start, said.by])) ?? [], `${start} ${said.by}`)
+      }
 
       const routing = await get(gateway, `/api/analytics/auto-routing?${span}`, key)
       assert.equal(routing.total_calls, records.length)
@@ -371,7 +399,9 @@ test('a session with any characters in its id can be found, but only by its owne
     '/api/usage/history?window=24h&since=2026-01-01T00:00:00Z',
     '/api/usage/history?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z',
     '/api/usage/history?bucket=1m&window=30d',
-    '/api/usage/history?by=session',
+    '/api/usage/history?by=nothing',
+    '/api/usage/history?bucket=1d&zone=Mars',
+    '/api/usage/history?bucket=1h&zone=UTC',
     '/api/usage/logs?limit=0',
     '/api/analytics/auto-routing?window=1y',
     '/api/sessions?limit=201',

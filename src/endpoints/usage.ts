@@ -3,8 +3,10 @@
 
 import { z } from 'zod'
 import { timeOfId } from '../core/call.ts'
+import { isZone } from '../core/zone.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { JsonText } from '../json/json-text.ts'
+import { USAGE_KEYS } from '../store/reads.ts'
 import type { ReadContext } from './context.ts'
 import {
   callList,
@@ -47,14 +49,19 @@ export const usageLogs = {
 
 const FIELDS = Object.keys(item.shape) as (keyof typeof item.shape)[]
 
-const BUCKETS = { '1m': 60_000, '5m': 300_000, '1h': 3_600_000, '1d': 86_400_000 }
+const BUCKETS = { '1m': 60_000, '5m': 300_000, '1h': 3_600_000, '1d': 86_400_000, all: null }
 const MAX_BUCKETS = 1_500
 
 const query = z.strictObject({
   ...spanQuery,
   ...scope,
   bucket: z.enum(Object.keys(BUCKETS) as (keyof typeof BUCKETS)[]).default('1h'),
-  by: z.enum(['provider', 'model', 'route', 'tier', 'key']).optional(),
+  zone: z
+    .string()
+    .refine(isZone, 'expected a time zone such as Europe/Berlin')
+    .optional()
+    .describe('zone whose days are the buckets of `1d`; default: UTC'),
+  by: z.enum(USAGE_KEYS).optional().describe('`session` and `client` read each call of the span'),
 })
 
 const usageHistoryResponse = z.strictObject({
@@ -67,17 +74,19 @@ const usageHistoryResponse = z.strictObject({
 
 export const usageHistory = {
   path: '/api/usage/history',
-  summary: 'usage in time buckets; `?window=24h|7d|30d` or `since`, `until`; `bucket=1m|5m|1h|1d`, `by=`',
+  summary: 'usage in time buckets; `?window=24h|7d|30d` or `since`, `until`; `bucket=1m|5m|1h|1d|all`, `by=`',
   query,
   response: usageHistoryResponse,
-  async answer({ bucket, by, scope, ...asked }, { caller, requestId }, context) {
+  async answer({ bucket, zone, by, scope, ...asked }, { caller, requestId }, context) {
     const span = spanOf(asked, timeOfId(requestId))
-    const bucketMs = BUCKETS[bucket]
-    if ((span.until - span.since) / bucketMs > MAX_BUCKETS)
+    const ms = BUCKETS[bucket]
+    if (zone !== undefined && bucket !== '1d') throw invalid('zone', 'only buckets of a day have a zone')
+    if (ms !== null && (span.until - span.since) / ms > MAX_BUCKETS)
       throw invalid('bucket', `more than ${MAX_BUCKETS} buckets; ask for larger ones or a shorter time`)
+    const division = ms === null ? 'whole' : zone === undefined ? { ms } : { dayIn: zone }
     return {
       window: spanAnswer(span),
-      ...(await readsOf({ scope }, context).history(span, bucketMs, by, ownKey(caller))),
+      ...(await readsOf({ scope }, context).history(span, division, by, ownKey(caller))),
     }
   },
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof usageHistoryResponse>

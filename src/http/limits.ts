@@ -9,6 +9,7 @@ import { type Route, targetId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type Account, endOf, type Period, periodOf } from '../core/period.ts'
 import type { Pricer } from '../pricing/pricing.ts'
+import { exactDollars } from '../terminal/numbers.ts'
 
 /** Imported directly, because the package's other stores take 7 MiB more. */
 const RateLimiterMemory = createRequire(import.meta.url)(
@@ -192,7 +193,7 @@ function refuse(short: Uncovered | null, budgets: readonly CallBudget[], deps: L
   const usd = budgets.find(({ period }) => period === short.budget.period)?.usd
   throw new GatewayError(
     'budget_exceeded',
-    `What is left of the budget of $${usd} of the key "${keyName}" is set aside for open calls, here or at other gateways; try again in a moment.`,
+    `What is left of the budget of ${usd === undefined ? '' : `${exactDollars(usd)} `}of the key "${keyName}" is set aside for open calls, here or at other gateways; try again in a moment.`,
     { retryAfter: 1 },
   )
 }
@@ -204,11 +205,11 @@ function within(budget: CallBudget, { spent, reserved, now }: LimitsDeps): void 
   const open = reserved(budget)
   if (sum + open < usd) return
   const at = now()
-  const gone = `The key "${keyName}" has spent ${dollars(sum)} of its $${usd} for this ${per}`
+  const gone = `The key "${keyName}" has spent ${exactDollars(sum)} of its ${exactDollars(usd)} for this ${per}`
   if (sum < usd)
     throw new GatewayError(
       'budget_exceeded',
-      `${gone}, and ${dollars(open)} are set aside for its open calls; try again when one of them has ended.`,
+      `${gone}, and ${exactDollars(open)} are set aside for its open calls; try again when one of them has ended.`,
       { retryAfter: 1 },
     )
   const reset = endOf(per, at)
@@ -255,7 +256,3 @@ function pricedOnly(keyName: string, route: Route, price: Pricer, at: number): R
   ]
   return { ...route, candidates: [first, ...more], decision: { ...route.decision, skipped } }
 }
-
-/** Formats cents and all remaining digits, because sums of a small budget are far below a cent. */
-const dollars = (usd: number): string =>
-  `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 9, useGrouping: false })}`

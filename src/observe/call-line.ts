@@ -6,6 +6,7 @@ import { isOtherModel } from '../core/model-names.ts'
 import { roundUsd } from '../core/money.ts'
 import type { Log } from '../core/process-log.ts'
 import { cleanLabel } from '../terminal/clean.ts'
+import { isEstimate } from '../terminal/numbers.ts'
 import type { Observer } from './watch.ts'
 
 /** Removes terminal control characters from foreign text. Null stays null. */
@@ -27,7 +28,7 @@ export const logCalls = (log: Log): Observer => ({
       'call opened',
     )
   },
-  closed({ call, route, fallbacks }, { target, outcome, requestsSent, cost }) {
+  closed({ call, route, fallbacks }, { target, outcome, requestsSent, cost, closing }) {
     const { tokens } = outcome
     log.info(
       {
@@ -53,6 +54,8 @@ export const logCalls = (log: Log): Observer => ({
         service_tier: tokens?.served?.service_tier ?? undefined,
         cost_usd: cost.usd === null ? null : roundUsd(cost.usd),
         cost_missing: cost.missing.length > 0 ? cost.missing : undefined,
+        cost_is_estimated:
+          isEstimate({ cost_usd: cost.usd, tokens, reported_usd: closing.cost.reported?.usd }) || undefined,
         flat_usd: cost.flatUsd === undefined ? undefined : roundUsd(cost.flatUsd),
         cache: call.cache,
       },

@@ -1,5 +1,5 @@
 // Formats numbers, times and money for people. Pure; shows a dash for an unknown value.
-import { dollars } from '../terminal/numbers.ts'
+import { costText, dollars, type ShownCost, type ShownSpending, spentText } from '../terminal/numbers.ts'
 
 const NONE = '–'
 const plain = new Intl.NumberFormat('en')
@@ -14,18 +14,14 @@ export const compact = (value: number | null | undefined): string =>
 export const withoutCost = ({ calls_without_cost: calls }: { calls_without_cost: number }): string =>
   calls === 0 ? '' : `${count(calls)} ${calls === 1 ? 'call' : 'calls'} not fully known`
 
+/** Formats an amount other than a cost. */
 export const usd = (value: number | null | undefined): string => (value == null ? NONE : dollars(value))
 
-/** Formats a cost, or a sum of costs, with a mark for an incomplete one. */
-export const cost = ({
-  cost_usd: value,
-  cost_missing: missing = null,
-  cost_is_minimum: isMinimum = missing !== null && missing.length > 0,
-}: {
-  readonly cost_usd: number | null
-  readonly cost_missing?: readonly string[] | null
-  readonly cost_is_minimum?: boolean
-}): string => (value === null ? NONE : dollars(value, isMinimum))
+/** Formats the spending of a key, with the same marks. */
+export const spent = (use: ShownSpending): string => spentText(use, NONE)
+
+/** Formats a cost, or a sum of costs, with marks for an incomplete or estimated one. */
+export const cost = (value: ShownCost): string => costText(value, NONE)
 
 export function ms(value: number | null | undefined): string {
   if (value == null) return NONE

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { answer, fail, streamed } from '../../mocks/test-upstream.ts'
 import { openLearnedRefusals } from '../models/learned.ts'
-import { dollars } from '../terminal/numbers.ts'
+import { costText } from '../terminal/numbers.ts'
 import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { sample } from '../test/test-size.ts'
 import { openTab, pageFiles, withoutBrowser } from './test-browser.ts'
@@ -254,11 +254,7 @@ test('a session is a tree of its agents; routes and costs add up to the record',
   await goTo(page, `${gateway.url}/costs?by=provider`, 'By provider')
   const { totals } = (await gateway.get('/api/usage/history?window=30d&bucket=1d')).json
   assert.ok(totals.cost_usd > 0)
-  await page
-    .locator('.figure', { hasText: 'Cost' })
-    .getByText(dollars(totals.cost_usd, totals.cost_is_minimum))
-    .first()
-    .waitFor()
+  await page.locator('.figure', { hasText: 'Cost' }).getByText(costText(totals)).first().waitFor()
 })
 
 test('the routes view ends with a list of parameters that providers have refused (FIT-03)', {

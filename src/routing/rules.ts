@@ -1,7 +1,7 @@
 // Rules of a route: conditions on calls and the allowed targets. Pure. Expects a checked configuration.
 
 import type { RuleConfig } from '../config/load.ts'
-import { type Target, targetId } from '../core/call.ts'
+import { clientName, type Target, targetId } from '../core/call.ts'
 import type { RequestTraits } from '../core/request-traits.ts'
 
 export interface Rule {
@@ -27,9 +27,6 @@ interface Condition {
   readonly label: string
   readonly holds: (traits: RequestTraits) => boolean
 }
-
-/** Returns the name of a program without its version: `claude-cli/2.1.328 (external)` is `claude-cli`. */
-const nameOfClient = (client: string): string => client.split('/', 1)[0]!.trim().toLowerCase()
 
 /** Returns a rule's conditions. Checks the length last, because computing it is expensive. */
 function conditionsOf({
@@ -63,7 +60,7 @@ function conditionsOf({
     const clients = [client].flat().map((each) => each.toLowerCase())
     conditions.push({
       label: `client ${clients.join(' or ')}`,
-      holds: (traits) => clients.includes(nameOfClient(traits.client ?? '')),
+      holds: (traits) => clients.includes(clientName(traits.client ?? '').toLowerCase()),
     })
   }
   const { over, under } = input_tokens ?? {}

@@ -2,7 +2,7 @@
 // parameters; uses no clock and no environment. Each segment makes its text from the known facts, or null to show
 // nothing; it knows no width and no colours.
 import { cleanLabel, cut, type Measure } from '../terminal/clean.ts'
-import { dollars, duration, formatCount } from '../terminal/numbers.ts'
+import { costText, dollars, duration, formatCount } from '../terminal/numbers.ts'
 import { type SegmentName, THEMES, type Theme, type ThemeName, type Tone } from './flags.ts'
 import type { Facts } from './lookup.ts'
 
@@ -172,14 +172,19 @@ const SEGMENTS = {
     return text ? quiet(text) : null
   },
   cost: ({ facts }) =>
-    typeof facts?.cost_usd === 'number'
-      ? [{ text: `${estimate(facts)}${dollars(facts.cost_usd, facts.cost_is_minimum)}`, tone: 'money' }]
-      : null,
+    typeof facts?.cost_usd === 'number' ? [{ text: costText(facts), tone: 'money' }] : null,
   session: ({ facts }) =>
     typeof facts?.session_cost_usd === 'number'
       ? [
           ...quiet('session '),
-          { text: dollars(facts.session_cost_usd, facts.session_cost_is_minimum), tone: 'money' },
+          {
+            text: costText({
+              cost_usd: facts.session_cost_usd,
+              cost_is_minimum: facts.session_cost_is_minimum,
+              cost_is_estimated: facts.session_cost_is_estimated,
+            }),
+            tone: 'money',
+          },
         ]
       : null,
   cache: ({ facts }) => {

@@ -34,9 +34,13 @@ export async function findFacts(
   return facts && { ...facts, ...cost }
 }
 
-type SessionCost = Pick<Facts, 'session_cost_usd' | 'session_cost_is_minimum'>
+type SessionCost = Pick<Facts, 'session_cost_usd' | 'session_cost_is_minimum' | 'session_cost_is_estimated'>
 
-const UNKNOWN: SessionCost = { session_cost_usd: null, session_cost_is_minimum: false }
+const UNKNOWN: SessionCost = {
+  session_cost_usd: null,
+  session_cost_is_minimum: false,
+  session_cost_is_estimated: false,
+}
 
 /** Returns the known cost of a session. A failure here does not hide the route. */
 async function costOf(sessionId: string, source: RouteSource): Promise<SessionCost> {
@@ -45,7 +49,8 @@ async function costOf(sessionId: string, source: RouteSource): Promise<SessionCo
     if (!isObject(session)) return UNKNOWN
     return {
       session_cost_usd: amount(session.cost_usd),
-      session_cost_is_minimum: isIncomplete(session),
+      session_cost_is_minimum: session.cost_is_minimum === true,
+      session_cost_is_estimated: session.cost_is_estimated === true,
     }
   } catch {
     return UNKNOWN
@@ -105,6 +110,7 @@ export interface Facts {
   /** Cost in US dollars, and true if part of it is unknown. */
   readonly cost_usd: number | null
   readonly cost_is_minimum: boolean
+  readonly reported_usd: number | null
   /** Used share of a subscription, in the words of the record. */
   readonly plan_limits: string | null
   readonly cache: string | null
@@ -113,14 +119,8 @@ export interface Facts {
   /** Cost of the whole session, US dollars; null if unknown or not requested. */
   readonly session_cost_usd: number | null
   readonly session_cost_is_minimum: boolean
+  readonly session_cost_is_estimated: boolean
 }
-
-/** Returns true for an incomplete cost of a record or a sum. */
-const isIncomplete = ({
-  cost_missing: missing,
-  cost_is_minimum: isMinimum,
-}: Readonly<Record<string, unknown>>): boolean =>
-  isMinimum === true || (Array.isArray(missing) && missing.length > 0)
 
 /** Parses a record; null for anything else. */
 export function factsOf(record: unknown): Facts | null {
@@ -146,12 +146,16 @@ export function factsOf(record: unknown): Facts | null {
     ttft_ms: amount(record.ttft_ms),
     tokens: { input: amount(tokens.input), output: amount(tokens.output), source: textOrNull(tokens.source) },
     cost_usd: amount(record.cost_usd),
-    cost_is_minimum: isIncomplete(record),
+    cost_is_minimum:
+      record.cost_is_minimum === true ||
+      (Array.isArray(record.cost_missing) && record.cost_missing.length > 0),
+    reported_usd: amount(record.reported_usd),
     plan_limits: textOrNull(record.plan_limits),
     cache: textOrNull(record.cache),
     saved_usd: amount(record.saved_usd),
     session_cost_usd: amount(record.session_cost_usd),
     session_cost_is_minimum: record.session_cost_is_minimum === true,
+    session_cost_is_estimated: record.session_cost_is_estimated === true,
   }
 }
 

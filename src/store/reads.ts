@@ -57,7 +57,11 @@ export interface Span {
 }
 
 /** Keys to group usage by. */
-export type UsageKey = 'provider' | 'model' | 'route' | 'tier' | 'key'
+export const USAGE_KEYS = ['provider', 'model', 'route', 'tier', 'key', 'session', 'client'] as const
+export type UsageKey = (typeof USAGE_KEYS)[number]
+
+/** How a span is divided: buckets of this length, the days of a time zone, or a single bucket. */
+export type Division = { readonly ms: number } | { readonly dayIn: string } | 'whole'
 
 /** Sums of calls. Tokens and cost include only the calls for which they are known. */
 export interface UsageSums {
@@ -78,6 +82,8 @@ export interface UsageSums {
   readonly cost_usd: number | null
   /** True if the cost of some calls is unknown, partial or not known yet. */
   readonly cost_is_minimum: boolean
+  /** True if the cost of some calls is computed from estimated tokens. */
+  readonly cost_is_estimated: boolean
   /** Number of calls whose cost is unknown, partial or not known yet. */
   readonly calls_without_cost: number
   readonly flat_usd: number
@@ -87,7 +93,7 @@ export interface UsageSums {
 
 export interface Bucket extends UsageSums {
   readonly start: string
-  /** Value of the grouped field: provider, model, route, tier or key. Null for calls without one. */
+  /** Value of the grouped field; of a client, the program's name. Null for calls without one. */
   readonly by?: string | null
 }
 
@@ -109,10 +115,10 @@ export interface UsageReads {
   /** Sums by the target that served or was tried last; most calls first. */
   targets(span: Span, keyName?: string): TargetUsage[]
   /**
-   * Usage in buckets of time. `bucketMs` is a day or a divisor of a day; `keyName` limits it to the calls of
-   * this gateway key.
+   * Usage in buckets of time, whose length is a day or a divisor of a day; `keyName` limits it to the calls of this
+   * gateway key.
    */
-  history(span: Span, bucketMs: number, by?: UsageKey, keyName?: string): History
+  history(span: Span, division: Division, by?: UsageKey, keyName?: string): History
 }
 
 export interface Share {
@@ -155,6 +161,7 @@ export interface Session {
   readonly tokens: TokenSums
   readonly cost_usd: number | null
   readonly cost_is_minimum: boolean
+  readonly cost_is_estimated: boolean
   readonly calls_without_cost: number
   readonly flat_usd: number
 }
@@ -166,6 +173,7 @@ type SessionAmount =
   | 'tokens'
   | 'cost_usd'
   | 'cost_is_minimum'
+  | 'cost_is_estimated'
   | 'calls_without_cost'
   | 'flat_usd'
 

@@ -1,7 +1,18 @@
 // Builds answers about a span of time from grouped sums, in the same way for every engine. Pure; knows no
 // SQL.
+import { clientName } from '../core/call.ts'
+import { offsetOf, startOfDay } from '../core/zone.ts'
 import { type Latencies, medianOf } from './latency.ts'
-import type { History, RoutingShares, Share, TargetUsage, UsageKey, UsageSums } from './reads.ts'
+import type {
+  Division,
+  History,
+  RoutingShares,
+  Share,
+  Span,
+  TargetUsage,
+  UsageKey,
+  UsageSums,
+} from './reads.ts'
 import {
   abortedCalls,
   cacheLostIn,
@@ -9,6 +20,7 @@ import {
   costsOf,
   failedCalls,
   fellBack,
+  merge,
   type Sum,
   savedOf,
   tokensInSum,
@@ -33,6 +45,12 @@ export type GroupBy =
   | 'strategy'
   | 'tier'
   | 'key_name'
+  | 'session_id'
+  | 'client'
+
+/** Labels that the hourly sums do not have, so that a grouping by them reads the rows. */
+const UNSUMMED: readonly GroupBy[] = ['session_id', 'client']
+export const needsRows = (by: readonly GroupBy[]): boolean => by.some((name) => UNSUMMED.includes(name))
 
 /** Columns by grouping of usage. */
 export const COLUMN_OF = {
@@ -41,6 +59,8 @@ export const COLUMN_OF = {
   route: 'route',
   tier: 'tier',
   key: 'key_name',
+  session: 'session_id',
+  client: 'client',
 } as const satisfies Record<UsageKey, GroupBy>
 
 /** Collects groups; a new group starts with an empty sum. */
@@ -72,13 +92,38 @@ export function groupLatencies() {
   }
 }
 
-/** Groups by `@start` and, if given, one other key. */
-export function historyOf(groups: readonly SpanGroup[], by: UsageKey | undefined): History {
+/** Returns the length of the groups that a division needs, and the start of the bucket of a group. */
+export function bucketsOf(division: Division, { since, until }: Span): Buckets {
+  if (division === 'whole') return { stepMs: HOUR, startOf: () => since }
+  if ('ms' in division) return { stepMs: division.ms, startOf: (at) => at }
+  const { dayIn } = division
+  const isWholeHours = [since, until].every((at) => offsetOf(dayIn, at) % HOUR === 0)
+  return { stepMs: isWholeHours ? HOUR : HOUR / 4, startOf: (at) => startOfDay(dayIn, at) }
+}
+const HOUR = 3_600_000
+
+interface Buckets {
+  readonly stepMs: number
+  readonly startOf: (at: number) => number
+}
+
+/** Groups by `@start` and, if given, one other key. Joins the groups of a bucket, and those of a client's versions. */
+export function historyOf(
+  groups: readonly SpanGroup[],
+  by: UsageKey | undefined,
+  { startOf }: Buckets,
+): History {
+  const { sumOf, all } = groupSums()
+  for (const { keys, sum } of groups) {
+    const value = keys[1] ?? null
+    const name = by === 'client' && value !== null ? clientName(String(value)) : value
+    merge(sumOf(by ? [startOf(keys[0] as number), name] : [startOf(keys[0] as number)]), sum)
+  }
   const start = ({ keys }: SpanGroup) => keys[0] as number
   return {
     totals: usageOf(total(groups)),
-    buckets: groups
-      .toSorted((a, b) => start(a) - start(b) || calls(b.sum) - calls(a.sum))
+    buckets: all()
+      .sort((a, b) => start(a) - start(b) || calls(b.sum) - calls(a.sum))
       .map((group) => ({
         start: new Date(start(group)).toISOString(),
         ...(by && { by: group.keys[1] as string | null }),

@@ -1,5 +1,6 @@
 // Entries for reading the record of calls.
-import { type Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
+import { USAGE_KEYS } from '../../store/reads.ts'
 import { type CommandEntry, example, GATEWAY_KEY, GATEWAY_URL } from './entry.ts'
 
 export const addLogs: CommandEntry = (program, { env, config }) => {
@@ -35,6 +36,26 @@ export const addSessions: CommandEntry = (program, { env, config }) => {
     .option(...GATEWAY_KEY)
     .addHelpText('after', example('waybill sessions --order cost'))
     .action(async (options) => (await import('../lists.ts')).printSessions({ ...options, env }))
+}
+
+export const addCostSums: CommandEntry = (program, { env, config }) => {
+  program
+    .command('costs')
+    .description(
+      'show what the calls of a running gateway cost today, this month or between two times, and by whom; with the spending of budgets, and at this pace',
+    )
+    .addArgument(
+      new Argument('[of]', 'today or this month, as the days of this machine').choices(['today', 'month']),
+    )
+    .addOption(new Option('--by <name>', 'a line for each').choices(['day', ...USAGE_KEYS]).default('model'))
+    .option('--since <time>', 'from then instead: 15m, 1h, 7d, a date, or a date with a time')
+    .option('--until <time>', 'only calls before then, in the same forms; default: now')
+    .option('--json', 'print JSON instead of tables')
+    .option(...config)
+    .option(...GATEWAY_URL)
+    .option(...GATEWAY_KEY)
+    .addHelpText('after', example('waybill costs month --by key'))
+    .action(async (of, options) => (await import('../costs.ts')).printCosts({ of, ...options, env }))
 }
 
 export const addExport: CommandEntry = (program, { env, config }) => {

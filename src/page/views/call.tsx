@@ -128,7 +128,7 @@ function Parts({ call: { usage, response_model: model, resolved_model: asked } }
             <dt>{part.model ?? asked}</dt>
             <dd>
               {part.kind.replaceAll('_', ' ')}: {format.count(part.input)} in, {format.count(part.output)}{' '}
-              out, {format.usd(part.cost_usd)}
+              out, {format.cost(part)}
             </dd>
           </div>
         ))}
@@ -271,7 +271,7 @@ function Waterfall({ call }: { call: CallDetail }) {
             <div class="note">
               after {format.ms(from - begin)}, for {format.ms(to - from)}
               {first !== null && `; first event after ${format.ms(first)}`}
-              {attempt.cost_usd !== null && `; ${format.usd(attempt.cost_usd)}`}
+              {attempt.cost_usd !== null && `; ${format.cost(attempt)}`}
               <More attempt={attempt} />
             </div>
           </li>

@@ -241,6 +241,13 @@ const STEPS: readonly string[] = [
       ON CONFLICT (id) DO NOTHING;
   END IF;
   `,
+
+  // 10: the number of calls whose cost is estimated. An older release does not write it. Fresh tables have the column
+  // from step 1.
+  `
+  ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS cost_estimated double precision NOT NULL DEFAULT 0;
+  ALTER TABLE usage_hours ALTER COLUMN cost_estimated SET DEFAULT 0;
+  `,
 ]
 
 /** Indexes are created with the columns, on the empty parent or on each partition in turn. */

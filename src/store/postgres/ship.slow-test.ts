@@ -143,7 +143,7 @@ test('lists, filters, history, shares and sessions add up over all instances (FL
   const span = { since: Date.now() - 7_200_000, until: Date.now() + 7_200_000 }
   const { history, routing } = openSpanReads(link)
   for (const bucket of [60_000, 3_600_000, 86_400_000]) {
-    const { buckets, totals } = await history(span, bucket, 'route')
+    const { buckets, totals } = await history(span, { ms: bucket }, 'route')
     const mine = buckets.filter(({ by }) => by === 'r6')
     assert.equal(
       mine.reduce((sum, { calls }) => sum + calls, 0),
@@ -199,7 +199,7 @@ test('a partly known cost is in the sums of every instance, marked as a minimum 
     assert.deepEqual({ ...sum, ...expected }, sum, JSON.stringify(sum))
   const span = { since: Date.now() - 7_200_000, until: Date.now() + 7_200_000 }
   for (const bucket of [60_000, 3_600_000, 86_400_000]) {
-    const { buckets } = await openSpanReads(link).history(span, bucket, 'route')
+    const { buckets } = await openSpanReads(link).history(span, { ms: bucket }, 'route')
     check(buckets.find(({ by }) => by === 'partial'))
   }
   check(await openSessionReads(link).session('partial'))

@@ -2,12 +2,14 @@
 // partial hours at both ends come from the rows. Cannot write.
 import type { Reads, Span } from '../reads.ts'
 import {
+  bucketsOf,
   COLUMN_OF,
   type GroupBy,
   type GroupKey,
   groupLatencies,
   groupSums,
   historyOf,
+  needsRows,
   type SpanGroup,
   sharesOf,
   TARGET_KEYS,
@@ -33,7 +35,7 @@ export function openSpanReads(link: Link): Pick<Reads, 'history' | 'targets' | '
     bucketMs = HOUR,
   ): Promise<SpanGroup[]> {
     const key = keyName ?? null
-    const { rows, hours } = wholeHoursOf(span, bucketMs)
+    const { rows, hours } = wholeHoursOf(span, needsRows(by) ? 0 : bucketMs)
     const { sumOf, all } = groupSums()
     const addUp = async (start: string, rest: string, values: readonly unknown[]) => {
       const columns = by.map((name) =>
@@ -84,8 +86,11 @@ export function openSpanReads(link: Link): Pick<Reads, 'history' | 'targets' | '
   }
 
   return {
-    history: async (span, bucketMs, by, keyName) =>
-      historyOf(await groups(span, keyName, by ? ['@start', COLUMN_OF[by]] : ['@start'], bucketMs), by),
+    async history(span, division, by, keyName) {
+      const buckets = bucketsOf(division, span)
+      const keys = by ? (['@start', COLUMN_OF[by]] as const) : (['@start'] as const)
+      return historyOf(await groups(span, keyName, keys, buckets.stepMs), by, buckets)
+    },
     targets: async (span, keyName) => targetsOf(await groups(span, keyName, TARGET_KEYS)),
     routing: async (span, keyName) =>
       sharesOf(

@@ -6,6 +6,8 @@ const sqlOf = (name: string): string => {
   if (name === 'failed') return `count(*) FILTER (WHERE state IN ('failed', 'aborted', 'interrupted'))`
   if (name === 'aborted') return `count(*) FILTER (WHERE state = 'aborted')`
   if (name === 'cost_partial') return `count(*) FILTER (WHERE cost_usd IS NOT NULL AND cost_missing <> '[]')`
+  if (name === 'cost_estimated')
+    return `count(*) FILTER (WHERE tokens_source = 'estimated' AND reported_usd IS NULL AND cost_usd > 0)`
   if (name === 'fell_back') return 'count(*) FILTER (WHERE fallbacks > 0)'
   return name.endsWith('_known')
     ? `count(${name.slice(0, -6)})`

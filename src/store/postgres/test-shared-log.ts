@@ -24,6 +24,7 @@ export async function checkSharedSums(link: Link): Promise<void> {
         sum(CASE WHEN fallbacks > 0 THEN 1 ELSE 0 END) AS fell_back,
         sum(CASE WHEN state = 'aborted' THEN 1 ELSE 0 END) AS aborted,
         sum(CASE WHEN cost_usd IS NOT NULL AND coalesce(cost_missing, '[]') <> '[]' THEN 1 ELSE 0 END) AS cost_partial,
+        sum(CASE WHEN tokens_source = 'estimated' AND reported_usd IS NULL AND cost_usd > 0 THEN 1 ELSE 0 END) AS cost_estimated,
         ${AMOUNTS.map((name) => `round(coalesce(sum(${name}), 0)::numeric, 9) AS ${name}, count(${name}) AS ${name}_known`).join(', ')}
        FROM waybill.calls WHERE completed_at IS NOT NULL GROUP BY 1, ${SERIES} ORDER BY 1, ${SERIES}`,
   )

@@ -15,8 +15,11 @@ const SUMMED = [
   'cache_lost',
 ] as const
 
-/** Counts of calls. `failed` includes the `aborted` calls; `cost_partial` counts incomplete costs. */
-const COUNTED = ['calls', 'failed', 'fell_back', 'aborted', 'cost_partial'] as const
+/**
+ * Counts of calls. `failed` includes the `aborted` calls; `cost_partial` counts incomplete costs, `cost_estimated`
+ * costs of estimated tokens.
+ */
+const COUNTED = ['calls', 'failed', 'fell_back', 'aborted', 'cost_partial', 'cost_estimated'] as const
 
 /** The columns of a sum, in the order of its numbers. */
 export const SUM_COLUMNS: readonly string[] = [
@@ -40,16 +43,26 @@ export interface Summand {
   readonly tokens_cached_input: number | null
   readonly tokens_cache_write: number | null
   readonly tokens_reasoning: number | null
+  readonly tokens_source: string | null
   readonly cost_usd: number | null
   /** A list of words as JSON text. */
   readonly cost_missing: string | null
+  /** The provider's own figure, which is no estimate. */
+  readonly reported_usd: number | null
   readonly saved_usd: number | null
   readonly flat_usd: number | null
   readonly cache_lost: number | null
 }
 
 /** The columns of `call_logs` that a Summand needs, for a SELECT or RETURNING. */
-export const SUMMAND = ['state', 'fallbacks', 'cost_missing', ...SUMMED].join(', ')
+export const SUMMAND = [
+  'state',
+  'fallbacks',
+  'cost_missing',
+  'tokens_source',
+  'reported_usd',
+  ...SUMMED,
+].join(', ')
 
 export const emptySum = (): Sum => new Array<number>(SUM_COLUMNS.length).fill(0)
 
@@ -63,6 +76,8 @@ export function add(sum: Sum, row: Summand, sign: 1 | -1 = 1): void {
   if (row.fallbacks > 0) sum[2]! += sign
   if (row.state === 'aborted') sum[3]! += sign
   if (row.cost_usd !== null && row.cost_missing !== null && row.cost_missing !== '[]') sum[4]! += sign
+  if (row.tokens_source === 'estimated' && row.reported_usd === null && (row.cost_usd ?? 0) > 0)
+    sum[5]! += sign
   for (let index = 0; index < SUMMED.length; index++) {
     const value = row[SUMMED[index]!]
     if (value === null) continue
@@ -106,6 +121,7 @@ export function costsOf(sum: Sum) {
   return {
     cost_usd: usd(sum, 'cost_usd'),
     cost_is_minimum: incomplete > 0,
+    cost_is_estimated: sum[5]! > 0,
     calls_without_cost: incomplete,
     flat_usd: usd(sum, 'flat_usd') ?? 0,
   }

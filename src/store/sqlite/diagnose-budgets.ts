@@ -4,6 +4,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Finding } from '../../core/findings.ts'
 import { type Period, periodOf } from '../../core/period.ts'
+import { dollars, spentText } from '../../terminal/numbers.ts'
 import type { Spent } from '../store.ts'
 import { SPENT } from './spending.ts'
 
@@ -25,7 +26,7 @@ export function budgetFindings(db: DatabaseSync, budgets: readonly Budget[], now
     if (period === null) return []
     const spent = find.get(keyName, period) as unknown as Spent | undefined
     const part = (spent?.usd ?? 0) / usd
-    const text = `the key "${keyName}" has spent ${dollars(spent?.usd ?? 0)} of its ${dollars(usd)} in ${period.replace(/^week/, 'the week of')} (UTC)`
+    const text = `the key "${keyName}" has spent ${spentText({ spent_usd: spent?.usd ?? 0, spent_is_minimum: !!spent?.unknownAttempts })} of its ${dollars(usd)} in ${period.replace(/^week/, 'the week of')} (UTC)`
     const estimated = spent?.estimatedUsd ? `, ${dollars(spent.estimatedUsd)} of it estimated` : ''
     if (part < BUDGET_WARNING_SHARE) return [{ verdict: 'ok', text: text + estimated }]
     const next =
@@ -35,6 +36,3 @@ export function budgetFindings(db: DatabaseSync, budgets: readonly Budget[], now
     return [{ verdict: 'note', text: `${text}${estimated}; ${next}` }]
   })
 }
-
-const dollars = (usd: number): string =>
-  `$${Number.isInteger(usd) || usd >= 0.01 ? usd.toFixed(2) : usd.toPrecision(2)}`

@@ -374,6 +374,12 @@ export const STEPS: readonly string[] = [
   `
   ALTER TABLE call_attempts ADD COLUMN refusal TEXT;
   `,
+
+  // 27: the number of calls whose cost is estimated, so that sums can say so.
+  `
+  ALTER TABLE usage_hours ADD COLUMN cost_estimated REAL NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN cost_estimated REAL NOT NULL DEFAULT 0;
+  `,
 ]
 
 /** The newest schema. */

@@ -8,7 +8,14 @@ import { idAt } from '../../core/call.ts'
 import { clock } from '../../shared/clock.ts'
 import { type Latencies, stepOf } from '../latency.ts'
 import type { Span } from '../reads.ts'
-import { type GroupBy, type GroupKey, groupLatencies, groupSums, type SpanGroup } from '../span-answers.ts'
+import {
+  type GroupBy,
+  type GroupKey,
+  groupLatencies,
+  groupSums,
+  needsRows,
+  type SpanGroup,
+} from '../span-answers.ts'
 import { add, calls, merge, SUM_COLUMNS, SUMMAND, type Summand } from '../sql/usage-sum.ts'
 import { HOUR } from './roll-ups.ts'
 
@@ -64,7 +71,7 @@ export function openSpanSums(db: Database) {
      */
     groups(span: Span, keyName: string | undefined, by: readonly GroupBy[], bucketMs = HOUR): SpanGroup[] {
       const key = keyName ?? null
-      const { rows, hours } = partsOf(span, bucketMs)
+      const { rows, hours } = partsOf(span, needsRows(by) ? 0 : bucketMs)
       const { sumOf, all } = groupSums()
       const columns = `${by.map((name) => (name === '@start' ? `created_at / ${bucketMs} * ${bucketMs} AS "@start"` : name)).join(', ')}, ${SUMMAND}`
       const addRows = (condition: string, { from, to, sign }: Part) => {

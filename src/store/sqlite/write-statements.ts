@@ -91,8 +91,8 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
     closeAttempt.run(...attemptClosing.values({ at, ended, cost }), id, ended.n).changes > 0
   const pay = (id: string, ended: EndedAttempt, cost: Cost, estimated = 0) => {
     if (cost.flat) return // a subscription pays
-    if (cost.usd !== null) spend(id, cost.usd)
-    else charge(id, estimated)
+    if (cost.usd === null) charge(id, estimated)
+    else (ended.tokens?.source === 'estimated' && !cost.reported ? charge : spend)(id, cost.usd)
     if (estimated === 0 && costOfAttempt({ ended, cost }).missing.length > 0) noteUnknown(id)
   }
 
