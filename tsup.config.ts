@@ -62,15 +62,18 @@ export const statusline = defineConfig({
 
 /**
  * The page reads the definition of the record as data: the names, kinds and filters of its fields, and the first words of
- * what is said about each. What writes them stays behind.
+ * what is said about each; of attempts only the names. What writes them stays behind.
  */
 const definitionOfTheRecord: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'definition of the record',
   setup({ onLoad }) {
     const data = (fields: object) =>
-      JSON.stringify(fields, (key, value) => (key === 'about' ? String(value).split(/[;.] /)[0] : value))
+      JSON.stringify(fields, (key, value) => {
+        if (key === 'nullable') return undefined
+        return key === 'about' ? String(value).split(/[;:.,] | \(/)[0] : value
+      })
     onLoad({ filter: /[\\/]src[\\/]core[\\/]record\.ts$/ }, () => ({
-      contents: `export const CALL_FIELDS = ${data(CALL_FIELDS)}, ATTEMPT_FIELDS = ${data(ATTEMPT_FIELDS)}`,
+      contents: `export const CALL_FIELDS = ${data(CALL_FIELDS)}, ATTEMPT_FIELDS = ${JSON.stringify(ATTEMPT_FIELDS, Object.keys(ATTEMPT_FIELDS))}`,
     }))
   },
 }

@@ -263,7 +263,7 @@ test('an unknown cost is not shown as $0', { skip }, async (t) => {
   const gateway = await testGateway(t, { options: { page: await pageFiles() } })
   await gateway.chat(ask('auto'))
   const { page } = await openTab(t, gateway.url)
-  const cost = page.locator('dl.figures > div', { hasText: 'Cost' })
+  const cost = page.locator('dl.figures > div', { has: page.getByText('Cost', { exact: true }) })
   await cost.getByText('1 call not fully known').waitFor()
   assert.doesNotMatch(await cost.innerText(), /\$0/)
 })

@@ -86,7 +86,7 @@ const VIEWS = (id: string): readonly (readonly [path: string, text: string])[] =
   ['/sessions', 'conversation'],
   ['/sessions/conversation', 'explorer'],
   ['/routes', 'Where would a call go?'],
-  ['/costs', 'Most expensive sessions'],
+  ['/costs', 'By model'],
   ['/recordings', 'Answers come from a test.'],
   ['/health', 'No route and no provider/model is called'],
 ]
@@ -254,7 +254,22 @@ test('a session is a tree of its agents; routes and costs add up to the record',
   await goTo(page, `${gateway.url}/costs?by=provider`, 'By provider')
   const { totals } = (await gateway.get('/api/usage/history?window=30d&bucket=1d')).json
   assert.ok(totals.cost_usd > 0)
-  await page.locator('.figure', { hasText: 'Cost' }).getByText(costText(totals)).first().waitFor()
+  const shown = page.locator('.figure', { hasText: 'Cost' }).getByText(costText(totals)).first()
+  await shown.waitFor()
+
+  await goTo(page, gateway.url, 'Cost today')
+  await page.getByRole('link', { name: 'Cost today' }).click()
+  await page.getByText('00:00 to now').waitFor()
+  await shown.waitFor()
+  await page.getByRole('link', { name: 'this month' }).click()
+  await page.getByText(/ 00:00 to now/).waitFor()
+  await page.getByRole('link', { name: 'client', exact: true }).click()
+  await page.getByRole('heading', { name: 'By client' }).waitFor()
+  assert.deepEqual(await page.locator('.amounts .name').allInnerTexts(), ['node'])
+  await page.getByLabel('from').fill('2026-01-05')
+  await page.getByLabel('to', { exact: true }).fill('2026-01-06')
+  await page.getByText('5 Jan 00:00 to 7 Jan 00:00').waitFor()
+  await page.getByText('No call was made in this period').waitFor()
 })
 
 test('the routes view ends with a list of parameters that providers have refused (FIT-03)', {

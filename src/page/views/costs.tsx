@@ -1,22 +1,21 @@
-// Costs of calls over time and by provider, model, route and key. Also shows the most expensive sessions, the
-// savings of the cache, and the remaining budgets.
+// Costs of calls today, this month and at other times, by model, key, client, route and session, with the savings of the
+// cache and the budgets.
 import { useMemo } from 'preact/hooks'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { Chart } from '../parts/chart.tsx'
 import { Empty, FirstCall, JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { Time } from '../parts/time.tsx'
-import { callsHref, change, params, sessionHref } from '../place.ts'
-import type { HistoryAnswer, Keys, SessionsAnswer } from '../reads.ts'
+import { callsHref, change, hrefWith, params, sessionHref } from '../place.ts'
+import type { HistoryAnswer, Keys } from '../reads.ts'
 import { Figure } from './now.tsx'
 import { type AmountRow, Amounts } from './sessions.tsx'
-import { Spans, windowOf } from './spans.tsx'
 
-const BY = ['provider', 'model', 'route', 'tier', 'key'] as const
+const BY = ['model', 'key', 'client', 'route', 'session', 'provider', 'tier'] as const
 type By = (typeof BY)[number]
 
-/** Filter of the list that shows the calls behind an amount. */
-const FILTER: Readonly<Record<By, string>> = {
+/** Filter of the list that shows the calls behind an amount. A client's filter needs its version, too. */
+const FILTER: Readonly<Partial<Record<By, string>>> = {
   provider: 'provider',
   model: 'model',
   route: 'route',
@@ -25,86 +24,151 @@ const FILTER: Readonly<Record<By, string>> = {
 }
 
 const HOUR = 3_600_000
-const SPANS = { '24h': 24 * HOUR, '7d': 7 * 24 * HOUR, '30d': 30 * 24 * HOUR }
+const DAY = 24 * HOUR
 /** Maximum names with a separate colour in the chart; the other names share one. */
 const MOST = 5
+/** Maximum names in the list. */
+const MOST_ROWS = 20
+
+/** Spans of time by their name in the URL, with their words. Days and months are the reader's. */
+const SPANS: Readonly<Record<string, readonly [words: string, since: (now: Date) => Date]>> = {
+  today: ['today', (now) => new Date(now.getFullYear(), now.getMonth(), now.getDate())],
+  month: ['this month', (now) => new Date(now.getFullYear(), now.getMonth())],
+  '24h': ['24 hours', (now) => new Date(+now - DAY)],
+  '7d': ['7 days', (now) => new Date(+now - 7 * DAY)],
+  '30d': ['30 days', (now) => new Date(+now - 30 * DAY)],
+}
+
+/** Returns the span of time in the URL: dates, or the name of a span. */
+function spanOf(now: Date) {
+  const [from, to] = ['from', 'to'].map((name) => params.value.get(name) ?? '')
+  const since = Date.parse(`${from}T00:00`)
+  const last = new Date(`${to || from}T00:00`)
+  if (!Number.isNaN(since) && +last >= since)
+    return { name: null, since, until: last.setDate(last.getDate() + 1) }
+  const asked = params.value.get('window') ?? 'today'
+  const name = asked in SPANS ? asked : 'today'
+  return { name, since: +SPANS[name]![1](now), until: null }
+}
 
 export function Costs() {
-  const window = windowOf('30d')
+  const now = new Date()
+  const query = params.value.toString()
+  const { name, since, until } = useMemo(() => spanOf(now), [query, now.toDateString()])
   const asked = params.value.get('by')
   const by: By = BY.find((each) => each === asked) ?? 'model'
-  const bucket = window === '24h' ? '1h' : '1d'
-  const path = `/api/usage/history?window=${window}&bucket=${bucket}&by=${by}`
-  const { data, error, reload } = useRead<HistoryAnswer>(path, 60_000)
-  const sessions = useRead<SessionsAnswer>('/api/sessions?order=cost&limit=10')
-  const keys = useRead<Keys>('/api/keys')
+  const isHours = (until ?? +now) - since <= 2 * DAY
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const span = new URLSearchParams({
+    since: new Date(since).toISOString(),
+    ...(until !== null && { until: new Date(until).toISOString() }),
+    by,
+  })
+  const path = `/api/usage/history?${span}&bucket=all`
+  const { data, error, reload, isFresh } = useRead<HistoryAnswer>(path, 60_000)
+  const division = isHours ? 'bucket=1h' : `bucket=1d&zone=${encodeURIComponent(zone)}`
+  const course = useRead<HistoryAnswer>(`/api/usage/history?${span}&${division}`, 60_000)
+  const keys = useRead<Keys>('/api/keys', 60_000)
+  const rows = useMemo(() => (data ? amountsOf(data, by) : []), [data])
   const chart = useMemo(
-    () => (data ? chartOf(data, SPANS[window], bucket === '1h' ? HOUR : 24 * HOUR) : null),
-    [data],
+    () => (course.data ? chartOf(course.data, rows.slice(0, MOST + 1), isHours) : null),
+    [course.data, rows],
   )
-  const rows = useMemo(() => (data ? amountsBy(data, by) : []), [data])
   const budgets = keys.data?.data.filter(({ budgets }) => budgets.length > 0) ?? []
   const totals = data?.totals
+  return (
+    <>
+      <Choices path={path} span={name} by={by} />
+      <ReadTrouble error={error} retry={reload} />
+      {totals && (
+        <>
+          <p class="note">
+            {format.time(data.window.since, +now, false)} to{' '}
+            {until === null ? 'now' : format.time(data.window.until, +now, false)}, {zone}
+          </p>
+          <Totals totals={totals} />
+        </>
+      )}
+      {totals?.calls === 0 && isFresh && (
+        <Empty title="No call was made in this period">
+          <FirstCall />
+        </Empty>
+      )}
+      <div class="columns">
+        {rows.length > 0 && (
+          <section class="panel">
+            <h2>
+              By {by}{' '}
+              {rows.length > MOST_ROWS && (
+                <small>
+                  the {MOST_ROWS} most expensive of {format.count(rows.length)}
+                </small>
+              )}
+            </h2>
+            <Amounts rows={rows.slice(0, MOST_ROWS)} />
+          </section>
+        )}
+        {budgets.length > 0 && <Budgets keys={budgets} />}
+      </div>
+      {chart && totals !== undefined && totals.calls > 0 && (
+        <section class="panel">
+          <h2>{isHours ? 'Per hour' : 'Per day'}</h2>
+          <Chart label="Cost over time" {...chart} show={format.usd} height={200} />
+        </section>
+      )}
+    </>
+  )
+}
+
+/** Shows the title, and links to other times and groupings. */
+function Choices({ path, span, by }: { path: string; span: string | null; by: By }) {
   return (
     <>
       <header class="view-head">
         <h1>Costs</h1>
         <JsonLink path={path} name="costs" />
         <span class="spring" />
-        <label class="inline">
-          by{' '}
-          <select
-            value={by}
-            onChange={(event) =>
-              change({ by: event.currentTarget.value === 'model' ? null : event.currentTarget.value })
-            }
-          >
-            {BY.map((each) => (
-              <option key={each} value={each}>
-                {each}
-              </option>
-            ))}
-          </select>
-        </label>
-        <Spans usual="30d" />
+        <nav class="choices" aria-label="Time">
+          {Object.entries(SPANS).map(([each, [words]]) => (
+            <a
+              key={each}
+              href={hrefWith({ window: each === 'today' ? null : each, from: null, to: null })}
+              aria-current={each === span}
+            >
+              {words}
+            </a>
+          ))}
+        </nav>
+        <Dates />
       </header>
-      <ReadTrouble error={error} retry={reload} />
-      {totals && <Totals totals={totals} />}
-      {totals?.calls === 0 && (
-        <Empty title="No call was made in this period">
-          <FirstCall />
-        </Empty>
-      )}
-      {chart && totals !== undefined && totals.calls > 0 && (
-        <section class="panel">
-          <h2>{bucket === '1h' ? 'Per hour' : 'Per day'}</h2>
-          <Chart label="Cost over time" {...chart} show={format.usd} height={200} />
-        </section>
-      )}
-      <div class="columns">
-        {rows.length > 0 && (
-          <section class="panel">
-            <h2>By {by}</h2>
-            <Amounts rows={rows} />
-          </section>
-        )}
-        {sessions.data && sessions.data.data.length > 0 && (
-          <section class="panel">
-            <h2>
-              Most expensive sessions <small>of all time on record</small>
-            </h2>
-            <Amounts
-              rows={sessions.data.data.map(({ session_id, calls, ...cost }) => ({
-                name: session_id,
-                href: sessionHref(session_id),
-                calls,
-                cost,
-              }))}
-            />
-          </section>
-        )}
-        {budgets.length > 0 && <Budgets keys={budgets} />}
-      </div>
+      <nav class="choices" aria-label="By whom">
+        <span>by</span>
+        {BY.map((each) => (
+          <a key={each} href={hrefWith({ by: each === 'model' ? null : each })} aria-current={each === by}>
+            {each}
+          </a>
+        ))}
+      </nav>
+    </>
+  )
+}
+
+/** Lets the reader choose dates, both inclusive. */
+function Dates() {
+  const field = (name: 'from' | 'to', label: string) => (
+    <label class="inline">
+      {label}{' '}
+      <input
+        type="date"
+        value={params.value.get(name) ?? ''}
+        onChange={(event) => change({ [name]: event.currentTarget.value, window: null })}
+      />
+    </label>
+  )
+  return (
+    <>
+      {field('from', 'from')}
+      {field('to', 'to')}
     </>
   )
 }
@@ -136,85 +200,86 @@ function Totals({ totals }: { totals: HistoryAnswer['totals'] }) {
   )
 }
 
-/** Shows the keys with a budget, and their remaining amounts. */
+/** Shows the keys with a budget, and their spending so far and at this pace. */
 function Budgets({ keys }: { keys: Keys['data'] }) {
   return (
     <section class="panel">
       <h2>Budgets</h2>
-      <ul class="amounts">
+      <ul class="amounts budgets">
         {keys.flatMap(({ name, budgets }) =>
           budgets.map((budget) => <Budget key={`${name} ${budget.per}`} name={name} budget={budget} />),
         )}
       </ul>
+      <p class="note">
+        At this pace: spent so far, and the average since the first call of the period until its end.
+      </p>
     </section>
   )
 }
 
 function Budget({ name, budget }: { name: string | null; budget: Keys['data'][number]['budgets'][number] }) {
-  const { usd, per, spent_usd, spent_is_minimum, reserved_usd, resets_at } = budget
-  if (resets_at === null)
-    return (
-      <li>
-        <span class="name">{name}</span>
-        <span class="note">for each session</span>
-        <span class="number">{format.usd(usd)}</span>
-      </li>
-    )
-  const part = Math.min(1, (spent_usd ?? 0) / usd)
+  const { usd, per, projected_usd, resets_at } = budget
+  const part = Math.min(1, (budget.spent_usd ?? 0) / usd)
+  const left = usd - (budget.spent_usd ?? 0) - (budget.reserved_usd ?? 0)
   return (
     <li>
       <span class="name">{name}</span>
-      <span class="note">
-        {format.usd(Math.max(0, usd - (spent_usd ?? 0) - (reserved_usd ?? 0)))} left until{' '}
-        <Time iso={resets_at} />
-      </span>
       <span class="number">
-        {format.cost({ cost_usd: spent_usd, cost_is_minimum: spent_is_minimum ?? false })} of{' '}
+        {resets_at !== null && `${format.spent(budget)} of `}
         {format.usd(usd)} a {per}
       </span>
-      <span class={`meter${part >= 0.8 ? ' near' : ''}`} aria-hidden="true">
-        <span style={{ width: `${100 * part}%` }} />
-      </span>
+      {resets_at !== null && (
+        <>
+          <span class="note">
+            {format.usd(Math.max(0, left))} left until <Time iso={resets_at} />
+          </span>
+          {projected_usd !== null && (
+            <span class={projected_usd > usd ? 'note bad' : 'note'}>
+              {format.usd(projected_usd)} at this pace
+            </span>
+          )}
+          <span class={`meter${part >= 0.8 ? ' near' : ''}`} aria-hidden="true">
+            <span style={{ width: `${100 * part}%` }} />
+          </span>
+        </>
+      )}
     </li>
   )
 }
 
 const nameOf = (by: string | null | undefined): string => by ?? 'none'
 
-function amountsBy(history: HistoryAnswer, by: By): AmountRow[] {
-  const groups = Map.groupBy(history.buckets, (bucket) => bucket.by ?? null)
-  return [...groups]
-    .map(([name, buckets]) => ({
+/** Returns the names with their cost, most expensive first. */
+const amountsOf = ({ buckets }: HistoryAnswer, by: By): AmountRow[] =>
+  buckets
+    .map(({ by: name = null, ...cost }) => ({
       name: nameOf(name),
-      ...(name !== null && { href: callsHref({ [FILTER[by]]: name }) }),
-      calls: buckets.reduce((sum, { calls }) => sum + calls, 0),
-      cost: {
-        cost_usd: buckets.every(({ cost_usd }) => cost_usd === null)
-          ? null
-          : buckets.reduce((sum, { cost_usd }) => sum + (cost_usd ?? 0), 0),
-        cost_is_minimum: buckets.some(({ cost_is_minimum }) => cost_is_minimum),
-      },
+      ...(name !== null && hrefOf(by, name)),
+      calls: cost.calls,
+      cost,
     }))
     .sort((a, b) => (b.cost.cost_usd ?? 0) - (a.cost.cost_usd ?? 0))
+
+function hrefOf(by: By, name: string): { href?: string } {
+  if (by === 'session') return { href: sessionHref(name) }
+  const filter = FILTER[by]
+  return filter === undefined ? {} : { href: callsHref({ [filter]: name }) }
 }
 
 /**
- * Draws the most expensive names in separate colours and the other names together, with one bar for each
- * bucket of the span.
+ * Draws the most expensive names in separate colours and the other names together, with a bar for each hour or day of
+ * the span.
  */
-function chartOf(history: HistoryAnswer, spanMs: number, bucketMs: number) {
-  const until = Date.parse(history.window.until)
-  const first = Math.floor((until - spanMs) / bucketMs) * bucketMs
-  const times = Array.from(
-    { length: Math.floor((until - first) / bucketMs) + 1 },
-    (_, n) => first + n * bucketMs,
-  )
-  const names = amountsBy(history, 'model').map(({ name }) => name)
-  const shown = names.slice(0, names.length > MOST + 1 ? MOST : MOST + 1)
+function chartOf({ window, buckets }: HistoryAnswer, rows: readonly AmountRow[], isHours: boolean) {
+  const until = Date.parse(window.until)
+  const times: number[] = []
+  for (const at = startOf(window.since, isHours); +at < until; step(at, isHours)) times.push(+at)
+  const names = new Set(buckets.map(({ by }) => nameOf(by)))
+  const shown = rows.map(({ name }) => name).slice(0, names.size > MOST + 1 ? MOST : MOST + 1)
   const seriesOf = (name: string, isIn: (by: string) => boolean) => {
     const sums = new Map<number, number>()
-    for (const { start, by, cost_usd } of history.buckets) {
-      const at = Date.parse(start)
+    for (const { start, by, cost_usd } of buckets) {
+      const at = +startOf(start, isHours)
       if (isIn(nameOf(by))) sums.set(at, (sums.get(at) ?? 0) + (cost_usd ?? 0))
     }
     return { name, values: times.map((ms) => sums.get(ms) ?? 0) }
@@ -223,7 +288,18 @@ function chartOf(history: HistoryAnswer, spanMs: number, bucketMs: number) {
     times,
     series: [
       ...shown.map((name) => seriesOf(name, (by) => by === name)),
-      ...(shown.length < names.length ? [seriesOf('others', (by) => !shown.includes(by))] : []),
+      ...(shown.length < names.size ? [seriesOf('others', (by) => !shown.includes(by))] : []),
     ],
   }
 }
+
+/** Returns the start of the hour or of the reader's day. */
+function startOf(iso: string, isHours: boolean): Date {
+  const at = new Date(iso)
+  if (isHours) return new Date(Math.floor(+at / HOUR) * HOUR)
+  return new Date(at.getFullYear(), at.getMonth(), at.getDate())
+}
+
+/** Advances a time by an hour, or to the reader's next day. */
+const step = (at: Date, isHours: boolean): number =>
+  isHours ? at.setTime(+at + HOUR) : at.setDate(at.getDate() + 1)

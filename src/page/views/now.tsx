@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { CallRecord } from '../../core/record.ts'
+import { isEstimate } from '../../terminal/numbers.ts'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { hasOthers, subscribe } from '../live.ts'
@@ -31,6 +32,8 @@ export function Now() {
   const path = `/api/usage/history?since=${new Date(since.value).toISOString()}&bucket=1m`
   const { data: history, error, reload } = useRead<HistoryAnswer>(path, hasOthers.value ? 10_000 : undefined)
   const heard = useHeard(history)
+  const midnight = new Date(new Date().setHours(0, 0, 0, 0)).toISOString()
+  const today = useRead<HistoryAnswer>(`/api/usage/history?since=${midnight}&bucket=all`, MINUTE)
   const routes = useRead<RoutesAnswer>('/api/routes?window=24h', 10_000)
   const open = useCalls(
     '/api/usage/request-logs?limit=50&state=routed',
@@ -58,7 +61,7 @@ export function Now() {
         <span class="note">the last hour</span>
       </header>
       <ReadTrouble error={error} retry={reload} />
-      <LastHour heard={heard} since={new Date(since.value).toISOString()} />
+      <LastHour heard={heard} since={new Date(since.value).toISOString()} today={today.data?.totals} />
       {isNothing ? (
         <Empty title="No call was made in the last hour">
           <FirstCall />
@@ -95,7 +98,15 @@ export function Now() {
   )
 }
 
-function LastHour({ heard, since }: { heard: ReturnType<typeof useHeard>; since: string }) {
+function LastHour({
+  heard,
+  since,
+  today,
+}: {
+  heard: ReturnType<typeof useHeard>
+  since: string
+  today: HistoryAnswer['totals'] | undefined
+}) {
   return (
     <dl class="figures">
       <Figure name="Calls" value={format.count(heard.calls)} />
@@ -106,13 +117,18 @@ function LastHour({ heard, since }: { heard: ReturnType<typeof useHeard>; since:
       />
       <Figure
         name="Cost"
-        value={format.cost({ cost_usd: heard.cost, cost_is_minimum: heard.withoutCost > 0 })}
+        value={format.cost({
+          cost_usd: heard.cost,
+          cost_is_minimum: heard.withoutCost > 0,
+          cost_is_estimated: heard.estimated > 0,
+        })}
         more={
           heard.saved > 0
             ? `cache saved ${format.usd(heard.saved)}`
             : format.withoutCost({ calls_without_cost: heard.withoutCost })
         }
       />
+      <Figure name="Cost today" value={today ? format.cost(today) : '–'} more="by whom" href="/costs" />
       <Figure
         name="Errors"
         value={format.count(heard.failed)}
@@ -154,7 +170,7 @@ function useCalls(path: string, matches: (record: CallRecord) => boolean, most: 
 function useHeard(history: HistoryAnswer | null) {
   const none = {
     ...{ calls: 0, failed: 0, aborted: 0, fellBack: 0 },
-    ...{ input: 0, output: 0, cost: 0, saved: 0, withoutCost: 0 },
+    ...{ input: 0, output: 0, cost: 0, saved: 0, withoutCost: 0, estimated: 0 },
   }
   const more = useSignal(none)
   const over = useSignal<ReadonlySet<string>>(new Set())
@@ -182,6 +198,7 @@ function useHeard(history: HistoryAnswer | null) {
             cost: added.cost + (cost_usd ?? 0),
             saved: added.saved + (saved_usd ?? 0),
             withoutCost: added.withoutCost + (cost_missing?.length ? 1 : 0),
+            estimated: added.estimated + (isEstimate(record) ? 1 : 0),
           }
           ids.push(record.id)
         }
@@ -216,6 +233,7 @@ function useHeard(history: HistoryAnswer | null) {
       totals?.cost_usd == null && more.value.cost === 0 ? null : (totals?.cost_usd ?? 0) + more.value.cost,
     saved: (totals?.saved_usd ?? 0) + more.value.saved,
     withoutCost: (totals?.calls_without_cost ?? 0) + more.value.withoutCost,
+    estimated: (totals?.cost_is_estimated ? 1 : 0) + more.value.estimated,
   }
 }
 
