@@ -768,6 +768,12 @@ const telemetry = z.strictObject({
     .describe(
       'true: traces also contain requests and answers, prompts included, as in artifacts; needs `artifacts.bodies`.',
     ),
+  proposed_cost: z
+    .boolean()
+    .default(false)
+    .describe(
+      'true: attempts also have their cost, its currency and its source under the names that OpenTelemetry proposes (`gen_ai.usage.cost.*`). Langfuse takes the amount for a number of tokens.',
+    ),
 })
 
 const fleet = z.strictObject({

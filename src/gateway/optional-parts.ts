@@ -73,9 +73,16 @@ export async function traceCalls(
   log: Log,
 ): Promise<TraceExport> {
   const { startTraceExport } = await import('../telemetry/export.ts')
-  const { endpoint, traces_endpoint: tracesEndpoint, service, attributes, content } = settings
+  const {
+    endpoint,
+    traces_endpoint: tracesEndpoint,
+    service,
+    attributes,
+    content,
+    proposed_cost: proposedCost,
+  } = settings
   const traces = startTraceExport({
-    ...{ endpoint, tracesEndpoint, service, attributes, content, tracing: settings, headers },
+    ...{ endpoint, tracesEndpoint, service, attributes, content, proposedCost, tracing: settings, headers },
     ...{ version: manifest.version, calls: store.calls, operationOf },
     instance: instance ?? hostname(),
     onFailure: (reason) =>

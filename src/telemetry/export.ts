@@ -26,6 +26,7 @@ interface SpanExportOptions {
   readonly operationOf: (endpoint: string) => string
   /** True to include requests and answers. */
   readonly content: boolean
+  readonly proposedCost: boolean
   readonly calls: {
     find(id: string): Promise<CallDetail | null>
     artifact(id: string): Promise<string | null>
@@ -73,7 +74,8 @@ export function startTraceExport(options: SpanExportOptions): TraceExport {
     if (!call) return []
     const artifact = options.content ? await calls.artifact(id).catch(() => null) : null
     const { version, operationOf } = options
-    return spansOf(call, traceOf(call, tracing), resource, version, operationOf, contentsIn(artifact))
+    const trace = traceOf(call, tracing)
+    return spansOf(call, trace, resource, version, operationOf, contentsIn(artifact), options.proposedCost)
   }
   /** Sends the spans of calls. Returns true if the collector accepted them or a retry is useless. */
   async function send(ids: readonly string[]): Promise<boolean> {

@@ -16,6 +16,14 @@ export const NAMES = {
   reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
   /** Cost. There is no convention yet; Langfuse prefers this attribute to its own estimate. */
   cost: 'gen_ai.usage.cost',
+  /**
+   * Cost, its currency and its source, as proposed for the conventions in semantic-conventions-genai, pull request 443,
+   * which is open. Sent only with `telemetry.proposed_cost`, because Langfuse takes every other number below
+   * `gen_ai.usage` for a number of tokens.
+   */
+  costAmount: 'gen_ai.usage.cost.amount',
+  costCurrency: 'gen_ai.usage.cost.currency',
+  costSource: 'gen_ai.usage.cost.source',
   /** The provider's raw request and answer. The names are OpenInference's, which Phoenix and Langfuse read. */
   input: 'input.value',
   output: 'output.value',

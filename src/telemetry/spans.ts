@@ -45,11 +45,14 @@ export interface Content {
   readonly answer: string | null
 }
 
-const NONE_DROPPED = { droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 } as const
+const NO_EVENTS = {
+  events: [],
+  ...{ droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 },
+} as const
 
 /**
  * Returns the spans of a call. `contents`: requests and answers of the attempts in order, only if they are
- * exported.
+ * exported. `hasProposedCost`: adds the cost under the names that are proposed for the conventions.
  */
 export function spansOf(
   call: CallDetail,
@@ -58,15 +61,15 @@ export function spansOf(
   version: string,
   operationOf: (endpoint: string) => string,
   contents: readonly Content[] = [],
+  hasProposedCost = false,
 ): OtlpSpan[] {
   const context = (n: number): SpanContext => ({ traceId, spanId: spanIdOf(call.id, n), traceFlags: 1 })
   const remote = (place: SpanPlace): SpanContext => ({ ...place, traceFlags: 1, isRemote: true })
   const common = {
     links: [] as const,
-    events: [] as const,
     resource,
     instrumentationScope: { name: 'waybill', version, schemaUrl: SCHEMA_URL },
-    ...NONE_DROPPED,
+    ...NO_EVENTS,
   }
   const end = call.completed_at ?? call.created_at
   const failed = call.state !== 'completed'
@@ -121,6 +124,7 @@ export function spansOf(
           [NAMES.httpStatus]: attempt.status,
           [NAMES.errorType]: wrong ? (attempt.error_code ?? attempt.outcome) : null,
           ...usageOf(attempt),
+          ...(hasProposedCost && proposedCostOf(attempt, isLast && call.reported_usd !== null)),
           ...contentOf(contents[attempt.n - 1]),
           'waybill.attempt': attempt.n,
           'waybill.outcome': attempt.outcome,
@@ -148,6 +152,16 @@ const usageOf = ({ tokens, cost_usd }: AttemptRecord): Record<string, number | n
   [NAMES.reasoningTokens]: tokens.reasoning,
   [NAMES.cost]: cost_usd,
 })
+
+/** Returns the cost under the proposed names: from the provider's answer, or computed here. */
+const proposedCostOf = ({ cost_usd }: AttemptRecord, isReported: boolean): Record<string, string | number> =>
+  cost_usd === null
+    ? {}
+    : {
+        [NAMES.costAmount]: cost_usd,
+        [NAMES.costCurrency]: 'USD',
+        [NAMES.costSource]: isReported ? 'provider' : 'local',
+      }
 
 /** Maximum length of a request or an answer, in characters. Collectors refuse much larger texts. */
 const MAX_CONTENT_LENGTH = 2 ** 16

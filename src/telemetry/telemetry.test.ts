@@ -66,6 +66,38 @@ test('the trace equals the record, attempt by attempt, for answers, streams, fal
   }
 })
 
+test('with `proposed_cost`, attempts have their cost and its source also under the proposed names (TRACE-02)', async (t) => {
+  const { url, spans } = await collector(t)
+  const gateway = await traced(
+    t,
+    url,
+    { providers: { alpha: fail(500), beta: answer() } },
+    'proposed_cost: true',
+  )
+  await gateway.chat(ask('auto'))
+  gateway.upstream.beta!.script = answer('x', {
+    prompt_tokens: 10,
+    completion_tokens: 5,
+    total_tokens: 15,
+    cost: 0.25,
+  })
+  await gateway.chat(ask('beta/model-b'))
+  const all = await seen(spans, 5)
+  const costs = all
+    .filter(({ attributes }) => attributes['waybill.outcome'] === 'answered')
+    .map(({ attributes: each }) => [
+      each[NAMES.costAmount] === each[NAMES.cost],
+      each[NAMES.costCurrency],
+      each[NAMES.costSource],
+    ])
+  assert.deepEqual(costs, [
+    [true, 'USD', 'local'],
+    [true, 'USD', 'provider'],
+  ])
+  const reported = all.find(({ attributes }) => attributes[NAMES.costSource] === 'provider')
+  assert.equal(reported?.attributes[NAMES.costAmount], 0.25)
+})
+
 test('a collector that is dead, slow or refusing changes no answer and no record, and dropped spans are counted (TRACE-03)', async (t) => {
   const [slow, refusing] = [await collector(t, 0), await collector(t, 400)]
   for (const endpoint of ['http://127.0.0.1:1', slow.url, refusing.url]) {
