@@ -10,6 +10,7 @@ import type { Admitted } from '../http/endpoint.ts'
 import type { Routed } from '../routing/router.ts'
 import type { CallContext } from './context.ts'
 import { withoutLossy } from './on-loss.ts'
+import { othersIn, withoutOtherModels } from './other-models.ts'
 import { withoutCredentialless } from './own-credential.ts'
 import type { KeptState } from './provider-state.ts'
 import { unknownModel } from './unknown-model-error.ts'
@@ -64,9 +65,11 @@ export function findRoute(
   try {
     const sized = smallLast(routed.route, { text: request.text, json, traits }, context.providers)
     const usable = withoutCredentialless(sized, caller.credential, context)
-    const allowed = withoutLossy(usable, request, dialect, context)
+    const others = othersIn(json, request, name, context)
+    const relayed = withoutOtherModels(usable, others, context)
+    const allowed = withoutLossy(relayed, request, dialect, context)
     const reserved = context.limits.reserve({
-      ...{ callId, keyName, sessionId, route: allowed, traits, body: json },
+      ...{ callId, keyName, sessionId, route: allowed, traits, body: json, others },
     })
     if (!(reserved instanceof Promise)) return found(reserved)
     return reserved.then(found, (error) => {

@@ -223,6 +223,12 @@ const provider = z.strictObject({
     .describe(
       'flat: a subscription or a free tier pays for the calls of this provider. They are on record at the list price, marked by `flat_usd`, and no budget counts them.',
     ),
+  other_models: z
+    .enum(['relay', 'refuse'])
+    .default('relay')
+    .describe(
+      'For requests that name other models than the one they ask for (`models`, `fallbacks`, `providerOptions.gateway.models`, an advisor). refuse: this provider does not get them, and if no other target is left, the call gets 400. relay: it gets them unchanged, and a budget reserves for the dearest model.',
+    ),
   prompt_cache: wait
     .prefault('5m')
     .describe(

@@ -4,7 +4,8 @@
 
 import type { Cost } from '../pricing/cost.ts'
 import type { Pricer } from '../pricing/pricing.ts'
-import type { Target } from './call.ts'
+import { type Target, targetId } from './call.ts'
+import type { NamedModel } from './other-models.ts'
 import { label, type Served } from './served.ts'
 import { binaryParts } from './token-estimate.ts'
 
@@ -35,6 +36,8 @@ export interface ClaimOptions {
   readonly textTokens: number
   readonly body: Readonly<Record<string, unknown>>
   readonly price: Pricer
+  /** Returns the other models that the provider of a target may use for the call. */
+  readonly others?: ((target: Target) => readonly NamedModel[]) | undefined
   /** Returns the output limit that a provider receives if the client sets none, if known. */
   readonly outputOf?: ((provider: string) => number | undefined) | undefined
   /** Milliseconds since the epoch. */
@@ -42,14 +45,14 @@ export interface ClaimOptions {
 }
 
 export function claimOf(options: ClaimOptions): Claim {
-  const { callId, keyName, sessionId, targets, textTokens, body, price, at, outputOf } = options
+  const { callId, keyName, sessionId, targets, textTokens, body, price, at, outputOf, others } = options
   const input = textTokens + BINARY_TOKENS * binaryParts(body)
   const images = outputsOf(body)
   const asked = askedOf(body)
-  const costAt: Claim['costAt'] = (target, part) => {
+  const costBy = (target: Pick<Target, 'provider' | 'model'>, part: 'input' | 'all', by: string | null) => {
     const output = mostOutput(body, outputOf?.(target.provider))
     const counts = { input, output: part === 'all' ? output : 0, images: part === 'all' ? images : 0 }
-    const costOf = (served: Served | undefined) => price(target, { ...NOTHING, ...counts, served }, at)
+    const costOf = (served: Served | undefined) => price(target, { ...NOTHING, ...counts, served }, at, by)
     const { usd, flat } = costOf(undefined)
     if (flat) return 0
     // The provider may serve the call as asked or at the listed price. Unknown prices count as 0.
@@ -57,6 +60,15 @@ export function claimOf(options: ClaimOptions): Claim {
       usd ?? 0,
       (asked && costOf(part === 'all' ? asked : { ...asked, tools: undefined }).usd) ?? 0,
     )
+  }
+  /** The dearest of the models that may answer, and all that may be used besides. */
+  const costAt: Claim['costAt'] = (target, part) => {
+    const of = targets.find((each) => targetId(each) === targetId(target)) ?? targets[0]!
+    const named = others?.(of) ?? []
+    const costs = (isBesides: boolean) =>
+      named.filter((each) => each.isBesides === isBesides).map(({ name }) => costBy(target, part, name))
+    const dearest = Math.max(costBy(target, part, null), ...costs(false))
+    return costs(true).reduce((sum, usd) => sum + usd, dearest)
   }
   const usd = Math.max(...targets.map((target) => costAt(target, 'all')))
   return { callId, keyName, sessionId, usd, costAt }
@@ -96,9 +108,18 @@ function askedOf({
 
 const NOTHING = { cached_input: null, cache_write: null, reasoning: null }
 
-/** Returns true if a target's price is known. */
-export const isPriced = (price: Pricer, target: Target, at: number): boolean =>
-  isKnown(price(target, { ...NOTHING, input: 1, output: 1, images: 1 }, at))
+/** Returns the name of a model without a known price: the target's, or another that may be used; null if there is none. */
+export function unpricedAt(
+  price: Pricer,
+  target: Target,
+  at: number,
+  others: readonly NamedModel[] = [],
+): string | null {
+  const one = { ...NOTHING, input: 1, output: 1, images: 1 }
+  if (!isKnown(price(target, one, at))) return target.model
+  const unknown = others.find(({ name, isOpen }) => isOpen || !isKnown(price(target, one, at, name)))
+  return unknown?.name ?? null
+}
 
 /** Returns the line that sets the price of a model, to be written under `models` of the configuration. */
 export const priceLine = (id: string): string =>
@@ -124,7 +145,7 @@ const OUTPUT = {
   inputs: /^(prompts?|promptembeds|instances|requests)$/,
   /** Members that may contain a limit or a number of outputs, in themselves or in what they contain. */
   settings:
-    /^(generationconfig|inferenceconfig|options|provideroptions|parameters|samplingparams|extrabody|thinking|reasoning)$/,
+    /^(generationconfig|inferenceconfig|fallbacks|options|provideroptions|parameters|samplingparams|extrabody|thinking|reasoning)$/,
 } as const
 
 /** Returns true for a member of a request by which a claim is computed. */

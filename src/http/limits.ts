@@ -4,8 +4,8 @@
 import { createRequire } from 'node:module'
 import type { RateLimiterMemory as Limiter, RateLimiterRes } from 'rate-limiter-flexible'
 import type { KeyConfig } from '../config/load.ts'
-import { type Claim, type ClaimOptions, claimOf, isPriced, priceLine } from '../core/budget.ts'
-import { type Route, targetId } from '../core/call.ts'
+import { type Claim, type ClaimOptions, claimOf, priceLine, unpricedAt } from '../core/budget.ts'
+import { type Route, type Target, targetId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type Account, endOf, type Period, periodOf } from '../core/period.ts'
 import type { Pricer } from '../pricing/pricing.ts'
@@ -55,7 +55,7 @@ export interface Uncovered {
 }
 
 /** A call that is routed and about to be opened. */
-interface RoutedCall extends Pick<ClaimOptions, 'callId' | 'body' | 'sessionId'> {
+interface RoutedCall extends Pick<ClaimOptions, 'callId' | 'body' | 'sessionId' | 'others'> {
   readonly keyName: string | null
   readonly route: Route
   /**
@@ -118,20 +118,20 @@ export function createLimits(deps: LimitsDeps): LimitsOf {
           throw tooMany(keyName!, rate!, refused.msBeforeNext)
         })
       },
-      reserve({ callId, keyName, sessionId, route, traits, body }) {
+      reserve({ callId, keyName, sessionId, route, traits, body, others }) {
         const budget = keyName === null ? undefined : limited.get(keyName)?.budget
         if (!budget || budget.length === 0) return route
         const at = now()
         const budgets = budgetsOf(budget, { keyName: keyName!, sessionId, at })
         if (!shared) for (const each of budgets) within(each, deps) // other calls may have been admitted meanwhile
         const isPricedOnly = budget.some(({ unpriced }) => unpriced === 'refuse')
-        const allowed = isPricedOnly ? pricedOnly(keyName!, route, price, at) : route
+        const allowed = isPricedOnly ? pricedOnly(keyName!, route, price, at, others) : route
         const targets = allowed.candidates
         const claim = claimOf({
           ...{ callId, keyName: keyName!, sessionId, targets, textTokens: traits.inputTokens },
-          ...{ body, price, outputOf, at },
+          ...{ body, price, outputOf, at, others },
         })
-        const priced = targets.every((target) => isPriced(price, target, at))
+        const priced = targets.every((target) => unpricedAt(price, target, at, others?.(target)) === null)
         if (shared) return cover(shared, claim, budgets, allowed, priced)
         reserve(claim)
         return allowed
@@ -237,22 +237,36 @@ function tooMany(
   )
 }
 
-function pricedOnly(keyName: string, route: Route, price: Pricer, at: number): Route {
-  const unpriced = route.candidates.filter((target) => !isPriced(price, target, at))
+function pricedOnly(
+  keyName: string,
+  route: Route,
+  price: Pricer,
+  at: number,
+  others: ClaimOptions['others'],
+): Route {
+  const unknownAt = (target: Target) => unpricedAt(price, target, at, others?.(target))
+  const unpriced = route.candidates.filter((target) => unknownAt(target) !== null)
   if (unpriced.length === 0) return route
   const [first, ...more] = route.candidates.filter((target) => !unpriced.includes(target))
   if (!first) {
-    const ids = unpriced.map(targetId)
+    const ids = unpriced.map((target) => targetId({ ...target, model: unknownAt(target)! }))
     const lines = ids.map((id) => `\`${priceLine(id)}\``).join(' or ')
     throw new GatewayError(
       'price_unknown',
       `The key "${keyName}" has a budget, but the price of ${ids.join(' and of ')} is not known. Under \`models\` of the configuration, the operator can write ${lines}, with the prices of a million tokens in US dollars; or \`unpriced: allow\` in \`budget\` of this key.`,
     )
   }
-  const reason = 'its price is not known, and the key has a budget'
   const skipped = [
     ...route.decision.skipped,
-    ...unpriced.map((target) => ({ target: targetId(target), reason })),
+    ...unpriced.map((target) => ({
+      target: targetId(target),
+      reason: unpricedReason(target, unknownAt(target)),
+    })),
   ]
   return { ...route, candidates: [first, ...more], decision: { ...route.decision, skipped } }
 }
+
+const unpricedReason = ({ model }: Target, unknown: string | null): string =>
+  unknown === model
+    ? 'its price is not known, and the key has a budget'
+    : `the request names ${unknown}, whose price is not known, and the key has a budget`

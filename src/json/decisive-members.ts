@@ -2,6 +2,7 @@
 // request that repeats one of them is refused, because readers of JSON differ in which value they use.
 import { countsOutput } from '../core/budget.ts'
 import { GatewayError } from '../core/errors.ts'
+import { namesModels } from '../core/other-models.ts'
 import { spliceMembers } from './splice.ts'
 
 const DECISIVE = new Set([
@@ -28,7 +29,7 @@ function isOfOutput(name: string): boolean {
  */
 export function refuseRepeated(text: string, json: Readonly<Record<string, unknown>>): void {
   for (const name in json) {
-    if (!DECISIVE.has(name) && !isOfOutput(name)) continue
+    if (!DECISIVE.has(name) && !namesModels(name) && !isOfOutput(name)) continue
     const value = json[name]
     if (hasTwice(text, name) && isRepeated(text, name)) throw repeated(name)
     if (typeof value !== 'object' || value === null || Array.isArray(value) || !isOfOutput(name)) continue

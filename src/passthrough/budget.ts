@@ -1,8 +1,9 @@
 // Applies a key's budget to an uninterpreted call. The maximum cost of the call must be known; otherwise the
 // key may not make it.
 import type { CallContext } from '../call/context.ts'
-import type { Route } from '../core/call.ts'
+import type { Route, Target } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
+import { namedModels, othersThan } from '../core/other-models.ts'
 import { PLAIN } from '../core/request-traits.ts'
 import { estimateTokens } from '../core/token-estimate.ts'
 import { refuseRepeated } from '../json/decisive-members.ts'
@@ -37,7 +38,9 @@ export async function reserve(
     )
   const text = estimateTokens(whole?.toString('utf8') ?? '')
   const traits = { ...PLAIN, inputTokens: Math.max(text, numbersIn(body?.prompt)) }
-  return limits.reserve({ callId, keyName, sessionId, route, traits, body: body ?? {} })
+  const named = namedModels(body ?? {})
+  const others = ({ model }: Target) => othersThan(model, named)
+  return limits.reserve({ callId, keyName, sessionId, route, traits, body: body ?? {}, others })
 }
 
 /** Returns how many tokens a prompt has that is written in tokens; 0 for a text. */

@@ -27,6 +27,8 @@ export interface Setup {
   readonly dialects?: Readonly<Record<string, readonly string[]>>
   /** Providers that are paid for by a subscription. */
   readonly flat?: readonly string[]
+  /** Providers with `other_models: refuse`. */
+  readonly refusing?: readonly string[]
   /** A data directory that outlives the test's gateway. */
   readonly data?: string
   /** Clock of the gateway and the mocks, see `manualClock`. */
@@ -116,6 +118,8 @@ export async function testGateway(t: Owner, setup: Setup = {}): Promise<TestGate
   for (const [name, dialect] of Object.entries(setup.dialects ?? {}))
     Object.assign(loaded.config.providers[name]!, { dialect })
   for (const name of setup.flat ?? []) Object.assign(loaded.config.providers[name]!, { billing: 'flat' })
+  for (const name of setup.refusing ?? [])
+    Object.assign(loaded.config.providers[name]!, { other_models: 'refuse' })
   const gateway = await createGateway({
     ...loaded,
     threads: false,

@@ -1,0 +1,82 @@
+// Members of a request that let a provider use other models than the one that the route chose, as data with sources. A
+// budget reserves for the dearest of them, and `other_models: refuse` refuses them. Pure.
+import { isOtherModel } from './model-names.ts'
+
+interface NamingMember {
+  /** Names from the top of the request; `*` stands for each element or member. */
+  readonly path: string
+  /** True if the other model is used in addition to the one that answers. */
+  readonly isBesides?: true
+  readonly source: string
+}
+
+/** One table for all dialects: hosts accept the members of other hosts. */
+const NAMING: readonly NamingMember[] = [
+  { path: 'models.*', source: 'OpenRouter, Model Fallbacks; Perplexity, Agent API' },
+  { path: 'models.*.model', source: 'LiteLLM and other hosts with objects in the list' },
+  {
+    path: 'fallbacks',
+    source: 'Anthropic, refusals and fallback: the word "default" leaves the choice to Anthropic',
+  },
+  { path: 'fallbacks.*', source: 'LiteLLM, fallbacks of a request' },
+  { path: 'fallbacks.*.model', source: 'Anthropic, refusals and fallback; OpenRouter at /v1/messages' },
+  { path: 'fallback_models.*', source: 'hosts with a list of their own name' },
+  { path: 'providerOptions.*.models.*', source: 'Vercel AI Gateway, Model Fallbacks (`gateway.models`)' },
+  { path: 'provider_options.*.models.*', source: 'the same in snake case' },
+  { path: 'plugins.*.allowed_models.*', source: 'OpenRouter, Auto Router: names or patterns' },
+  { path: 'plugins.*.model', source: 'OpenRouter, Fusion Router: the judge' },
+  { path: 'plugins.*.analysis_models.*', isBesides: true, source: 'OpenRouter, Fusion Router: the panel' },
+  { path: 'preset', source: 'OpenRouter, Presets: a stored list of models' },
+  { path: 'compound_custom.models.*', isBesides: true, source: 'Groq, Compound: the models of its steps' },
+  { path: 'tools.*.model', isBesides: true, source: 'Anthropic, advisor tool' },
+  { path: 'tools.*.parameters.model', isBesides: true, source: 'OpenRouter, server tools' },
+  { path: 'tools.*.parameters.analysis_models.*', isBesides: true, source: 'OpenRouter, fusion tool' },
+]
+
+/** Types of tools whose members name no model that thinks: the client's own, and pictures, which have a fee. */
+const OTHER_TOOLS = new Set(['function', 'custom', 'image_generation', undefined])
+
+/** A model that a request names besides its `model`. */
+export interface NamedModel {
+  readonly name: string
+  /** Member that names it, such as `fallbacks`. */
+  readonly member: string
+  readonly isBesides: boolean
+  /** True for a word or a pattern that leaves the choice to the provider. */
+  readonly isOpen: boolean
+}
+
+/** Maximum number of models that are looked at. Hosts accept fewer than ten. */
+const MAX_NAMED = 64
+
+/** Returns true for a member of a request that may name other models. */
+export const namesModels = (member: string): boolean => MEMBERS.has(member)
+
+const MEMBERS = new Set(NAMING.map(({ path }) => path.split('.')[0]!))
+
+/** Returns the models that a request names besides its `model`. */
+export function namedModels(body: Readonly<Record<string, unknown>>): NamedModel[] {
+  const found: NamedModel[] = []
+  for (const { path, isBesides = false } of NAMING) {
+    const [member = '', ...rest] = path.split('.')
+    if (body[member] == null) continue
+    for (const name of textsAt(body[member], rest, member === 'tools'))
+      if (found.length < MAX_NAMED)
+        found.push({ name, member, isBesides, isOpen: member === 'preset' || /\*|^default$/.test(name) })
+  }
+  return found
+}
+
+/** Returns the named models that are others than the model of a target. */
+export const othersThan = (model: string, named: readonly NamedModel[]): readonly NamedModel[] =>
+  named.filter(({ name }) => isOtherModel(model, name))
+
+function textsAt(value: unknown, path: readonly string[], areTools: boolean): string[] {
+  const [step, ...rest] = path
+  if (step === undefined) return typeof value === 'string' && value !== '' ? [value] : []
+  if (typeof value !== 'object' || value === null) return []
+  if (step !== '*') return textsAt((value as Record<string, unknown>)[step], rest, false)
+  return Object.values(value).flatMap((each) =>
+    areTools && OTHER_TOOLS.has((each as { type?: string } | null)?.type) ? [] : textsAt(each, rest, false),
+  )
+}
