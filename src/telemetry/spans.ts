@@ -45,10 +45,8 @@ export interface Content {
   readonly answer: string | null
 }
 
-const NO_EVENTS = {
-  events: [],
-  ...{ droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 },
-} as const
+const NONE_DROPPED = { droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 } as const
+const NO_EVENTS = { events: [], ...NONE_DROPPED } as const
 
 /**
  * Returns the spans of a call. `contents`: requests and answers of the attempts in order, only if they are
