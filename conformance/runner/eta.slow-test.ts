@@ -37,9 +37,7 @@ describe('the estimate before a run', { concurrency: true }, () => {
 })
 
 function testGateway(what: string, target: Target): void {
-  test(`the estimate for ${what} is within a third of the actual duration on an idle machine`, {
-    timeout: 300_000,
-  }, async (t) => {
+  test(`the estimate for ${what} is within a third of the actual duration on an idle machine`, async (t) => {
     let [estimate, began] = [0, 0]
     let halfway: { at: number; left: number } | null = null
     let left: ReturnType<typeof timeLeft> | null = null

@@ -32,7 +32,6 @@ interface Row {
 
 test('every capture is imported or refused with a reason, replayed byte for byte, and redacted without a change of structure (REC-01, REC-03)', {
   skip: withoutCaptures,
-  timeout: 110_000,
 }, async (t) => {
   const out = mkdtempSync(join(tmpdir(), 'imported-'))
   t.after(() => rmSync(out, { recursive: true }))

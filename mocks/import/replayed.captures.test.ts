@@ -24,7 +24,6 @@ interface Asked {
 
 test('every imported capture, including errors, is the answer to its own request (REC-02, REC-03)', {
   skip: withoutCaptures,
-  timeout: 110_000,
 }, async (t) => {
   const out = mkdtempSync(join(tmpdir(), 'replayed-'))
   t.after(() => rmSync(out, { recursive: true }))

@@ -71,7 +71,6 @@ function turned(field: string, whole: unknown): unknown {
 
 test('no captured request gets another capture’s answer, and each gets its own answer on another day (REC-06)', {
   skip: withoutCaptures,
-  timeout: 110_000,
 }, (t) => {
   const calls = capturedCalls(/./).flatMap(callOf)
   const all = calls.map(({ recording }) => recording)

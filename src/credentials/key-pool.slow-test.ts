@@ -11,9 +11,7 @@ const CALLS = IS_FULL ? 10_000 : 2_000
 const WORKERS = 24
 const SESSIONS = 60
 
-test(`${CALLS} calls over three keys with limits cause no 429 that the headers would have avoided (KEEP-08)`, {
-  timeout: 300_000,
-}, async (t) => {
+test(`${CALLS} calls over three keys with limits cause no 429 that the headers would have avoided (KEEP-08)`, async (t) => {
   // In each window, more calls arrive than one key may serve.
   const limited = limitedProvider(60, 1_000)
   const pool = await startMockServer(limited.script)

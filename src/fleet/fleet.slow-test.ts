@@ -61,7 +61,9 @@ async function assertRefused(starting: Promise<TestGateway>, why: RegExp): Promi
     return null
   })
   if (!started) return
-  await until('calls are refused', async () => why.test((await started.chat(ask('auto'))).text))
+  await until('it may not take part', async () =>
+    why.test((await started.get('/readyz')).json.error?.message),
+  )
   await started.gateway.close()
 }
 

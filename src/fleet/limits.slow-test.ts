@@ -8,7 +8,7 @@ import { answer } from '../../mocks/test-upstream.ts'
 import { PERIODS } from '../core/period.ts'
 import type { Link } from '../store/postgres/link.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
-import { sample } from '../test/test-size.ts'
+import { judgeIdle, sample } from '../test/test-size.ts'
 import { until } from '../test/test-until.ts'
 import { fleetTests, openShared, skip } from './test-fleet.ts'
 
@@ -50,7 +50,7 @@ routes: { auto: { targets: [ { model: alpha/model-a } ] } }`,
 const acquainted = (gateways: readonly TestGateway[]) =>
   until('they know each other', async () => {
     const told = await Promise.all(gateways.map(({ get }) => get('/readyz')))
-    return told.every(({ json }) => json.fleet.instances === gateways.length)
+    return told.every(({ json }) => json.fleet?.instances === gateways.length)
   })
 const call = ({ chat }: TestGateway) => chat(ask('auto', { max_tokens: 7 }), headers)
 const all = (
@@ -115,7 +115,7 @@ test('4 gateways with 200 simultaneous calls and a budget of 10 stay within the 
     leases <= 400 / 10,
     `${leases} statements for ${passed} calls that passed and ${400 - passed} that did not`,
   )
-  assert.ok(leases + others < 400 / 2, `${leases + others} statements for 400 calls`)
+  judgeIdle(t, 'statements for 400 calls, with those of each second', leases + others, 199)
   assert.deepEqual([...refused.keys()], ['429 budget_exceeded'])
   const told = async () => (await gateways[0]!.get('/api/keys/me', { headers })).json.spent_usd
   await until(`the key's spending is ${spent}`, async () => Math.abs((await told()) - spent) < 1)

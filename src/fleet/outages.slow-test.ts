@@ -63,11 +63,16 @@ test('during an outage, calls with durability process or full are each recorded 
   await checkSharedSums(link)
 })
 
+/** Waits until a gateway takes calls: on a busy machine, it may start before the shared log has answered. */
+const isReady = ({ get }: TestGateway) =>
+  until('it takes calls', async () => (await get('/readyz')).status === 200)
+
 test('with durability shared, calls during an outage are refused within 5 s without an inference, and calls resume afterwards (FLEET-03)', {
   skip,
 }, async (t) => {
   const url = await fleet.freshDatabase()
   const one = await instance(t, url, { durability: 'shared' })
+  await isReady(one)
   assert.equal((await one.chat(ask('auto'))).status, 200)
   const link = openShared(t, url)
   const state = () => link.query<{ state: string }>('SELECT state FROM waybill.calls ORDER BY id')
@@ -88,7 +93,7 @@ test('with durability shared, calls during an outage are refused within 5 s with
     assert.equal((await one.get('/readyz')).status, 503)
     assert.equal(one.received(), before)
     await end()
-    await until('it takes calls again', async () => (await one.get('/readyz')).status === 200)
+    await isReady(one)
     assert.equal((await one.chat(ask('auto'))).status, 200)
   }
   await until('the three calls that were made are completed, and no other is open', async () => {
@@ -129,7 +134,7 @@ test('when the spool is full, calls are refused, no row is dropped, and waiting 
   assert.equal(status, 503)
   assert.match(text, /the spool holds 30/)
   await fleet.postgres.start()
-  await until('it takes calls again', async () => (await one.get('/readyz')).status === 200)
+  await isReady(one)
   assert.equal((await listed(one)).length, taken)
   await checkSharedSums(openShared(t, url))
 })
@@ -170,6 +175,7 @@ test('with a slow shared log, durability process delays no calls, durability sha
     const { status } = await gateway.chat(ask('auto'))
     return { status, ms: performance.now() - began }
   }
+  await isReady(two)
   assert.equal((await call(two)).status, 200) // connects, and prepares its statements
   late = 300
   const slow = await call(two)

@@ -59,6 +59,7 @@ export async function openTab(
   browser ??= chromium.launch({ executablePath: EXECUTABLE, args: FLAGS })
   const context = await (await browser).newContext({ viewport: { width: 1400, height: 900 }, ...options })
   const page = await context.newPage()
+  page.setDefaultTimeout(120_000) // ends what hangs, and judges no speed
   const complaints: string[] = []
   const { origin } = new URL(url)
   page.on('console', (message) => {

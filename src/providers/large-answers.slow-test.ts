@@ -23,16 +23,17 @@ for (const [what, type, before] of [
 ] as const)
   test(`${what}: of twelve simultaneous answers of 25 MiB each, those that do not fit are dropped`, async (t) => {
     const piece = Buffer.alloc(MIB, 'x')
-    let left = 12
-    const sent = Promise.withResolvers<void>()
+    const [sent, ended] = [Promise.withResolvers<void>(), new Set<unknown>()]
+    const end = (response: unknown) => void (ended.add(response).size === 12 && sent.resolve())
     const provider = createServer(async (request, response) => {
       request.resume()
+      response.on('close', () => end(response))
       response.writeHead(type === 'text/plain' ? 500 : 200, { 'content-type': type })
       response.write(before)
       for (let mib = 0; mib < 25 && !response.destroyed; mib++)
         await new Promise((taken) => response.write(piece, taken))
       // The answer never ends, so its bytes stay held.
-      if (--left === 0) sent.resolve()
+      end(response)
     })
     provider.listen(0, '127.0.0.1')
     await once(provider, 'listening')

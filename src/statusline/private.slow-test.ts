@@ -3,13 +3,14 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { IS_FULL } from '../test/test-size.ts'
+import { until } from '../test/test-until.ts'
 import {
   assertSound,
   bare,
@@ -77,8 +78,11 @@ test('the cache file is private, and complete even if the process is killed at a
       if (drawn.child.exitCode === null) process.kill(-drawn.child.pid!, 'SIGKILL')
       await drawn.settled
     }
-    await drawOnce(variants[variant], env).settled
     const directory = join(env.XDG_CACHE_HOME!, 'waybill', 'statusline')
+    await until('a line is cached, although the gateway may answer too late for some', async () => {
+      await drawOnce(variants[variant], env).settled
+      return existsSync(directory) && readdirSync(directory).some((name) => !name.endsWith('.part'))
+    })
     assert.equal(statSync(directory).mode & 0o777, 0o700)
     const files = readdirSync(directory).filter((name) => !name.endsWith('.part'))
     assert.equal(files.length, 1)

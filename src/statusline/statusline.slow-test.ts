@@ -206,7 +206,7 @@ test('the status line of a healthy gateway is complete (LINE-01, LINE-02, LINE-0
   const spent = gateway.received()
   for (const variant of VARIANTS)
     for (const { name, input, shows, env = {}, args = [] } of sample(WELL, 4))
-      await t.test(`${variant} variant: ${name}`, async (t) => {
+      await t.test(`${variant} variant: ${name}`, async () => {
         const expected = 'test' in shows ? shows : shows[variant]
         const ran = await patiently(
           () =>

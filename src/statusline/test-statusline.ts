@@ -127,7 +127,7 @@ export const session = (
 })
 
 /** The line of a session with a single successful route, without colours. */
-export const WENT = /^auto → alpha\/model-a · priority · .+ ms$/
+export const WENT = /^auto → alpha\/model-a · priority · .+ m?s$/
 
 /** Makes a call and waits until its record is closed. */
 export async function recorded(

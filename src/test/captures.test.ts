@@ -134,7 +134,6 @@ const KINDS: Readonly<Record<string, Kind>> = {
 for (const [dialect, kind] of Object.entries(KINDS))
   test(`every real ${dialect} capture passes through with its events, bytes and usage unchanged`, {
     skip: withoutCaptures,
-    timeout: 120_000,
   }, async (t) => {
     const gateway = await testGateway(t, {
       config: 'resilience: { retries: 0 }',

@@ -99,7 +99,7 @@ const served = (gateway: Gateway) =>
 const REMEMBERED_BYTES = 2 ** 16
 
 /** Waits until nothing is held. Returns the time that this takes, ms. */
-async function emptied({ url }: Gateway): Promise<number> {
+async function emptied({ url, exited, said }: Gateway): Promise<number> {
   const begin = performance.now()
   let bytes = ''
   await until('the account is empty', async () => {
@@ -108,6 +108,7 @@ async function emptied({ url }: Gateway): Promise<number> {
     bytes = /^waybill_memory_held_bytes (\d+)$/m.exec(text)?.[1] ?? 'unknown'
     return Number(bytes) < REMEMBERED_BYTES
   }).catch((error) => {
+    assert.equal(exited(), null, said().slice(-2_000))
     throw new Error(`${bytes} bytes are held`, { cause: error })
   })
   return Math.round(performance.now() - begin)

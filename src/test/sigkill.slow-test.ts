@@ -10,7 +10,7 @@ for (const durability of ['process', 'full'] as const)
   test(
     `with durability ${durability}, ${KILLS} kills and locks by another program lose no call (LIFE-01, LOG-07)`,
     {
-      timeout: KILLS * 20_000,
+      timeout: 600_000 + KILLS * 20_000,
     },
     (t) => killUnderLoad(t, { calls: KILLS * 100, kills: KILLS, locks: KILLS, durability }),
   )

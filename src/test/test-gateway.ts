@@ -78,7 +78,8 @@ export const temporaryDirectory = (t: Owner): string => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-'))
   t.after(async () => {
     await closeGateways(t)
-    rmSync(directory, { recursive: true, force: true })
+    // A child process may still write.
+    rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
   })
   return directory
 }

@@ -77,7 +77,7 @@ export async function openIn({ root, directory, home, path, env: more, onOutput 
       })
       if (runsOn) running.push(child)
       const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-      const limit = Number(attributes.seconds ?? 30) * 1_000
+      const limit = Math.max(300, Number(attributes.seconds ?? 0)) * 1_000 // ends what hangs, and judges no speed
       const failed = (what: string) =>
         new Error(
           `${what}: ${command.trim()}\n${indented(output ?? '')}  it printed\n${indented(back(printed))}`,

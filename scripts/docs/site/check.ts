@@ -102,6 +102,7 @@ async function lookThrough(
   const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
   const problems: string[] = []
   const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } })
+  page.setDefaultTimeout(120_000) // ends what hangs, and judges no speed
   let where = ''
   const complain = (what: string) => problems.push(`${where}, ${colorScheme}, ${width} px: ${what}`)
   page.on('console', (message) => message.type() === 'error' && complain(message.text()))
@@ -138,7 +139,7 @@ async function lookThrough(
   await page
     .locator('.VPLocalSearchBox .result')
     .first()
-    .waitFor({ timeout: 10_000 })
+    .waitFor()
     .catch(() => complain('finds nothing'))
   await page.close()
   return problems

@@ -7,9 +7,7 @@ import { converse, keepsAnswers } from './test-continuations.ts'
 
 const COUNT = IS_FULL ? 10_000 : 1_000
 
-test(`${COUNT} continuations without a pause all find the previous answer (RSP-06)`, {
-  timeout: 300_000,
-}, async (t) => {
+test(`${COUNT} continuations without a pause all find the previous answer (RSP-06)`, async (t) => {
   const { url } = await testGateway(t, {
     providers: { alpha: keepsAnswers() },
     dialects: { alpha: ['responses'] },
