@@ -46,8 +46,8 @@ export function withoutLossy(
       `The route ${JSON.stringify(route.name)} refuses to translate this request with losses (${why}). Remove these parts, or ask for a model that speaks ${name}.`,
     )
   }
-  const { cause, skipped } = route.decision
-  return { ...route, candidates: [first, ...rest], decision: { cause, skipped: [...skipped, ...reasons] } }
+  const skipped = [...route.decision.skipped, ...reasons]
+  return { ...route, candidates: [first, ...rest], decision: { ...route.decision, skipped } }
 }
 
 const isRefused = (policy: RouteConfig['on_loss'], loss: string): boolean =>

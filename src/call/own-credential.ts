@@ -32,12 +32,8 @@ export function withoutCredentialless(
   const skipped = route.candidates
     .filter((target) => takesCallers(target, context))
     .map((target) => ({ target: targetId(target), reason: "needs the caller's own credential" }))
-  const { cause, skipped: before } = route.decision
-  return {
-    ...route,
-    candidates: [first, ...rest],
-    decision: { cause, skipped: [...before, ...skipped] },
-  }
+  const decision = { ...route.decision, skipped: [...route.decision.skipped, ...skipped] }
+  return { ...route, candidates: [first, ...rest], decision }
 }
 
 /** Returns a context that masks the caller's own credential in the same way as the operator's keys. */

@@ -39,6 +39,6 @@ export function smallLast(
     target: targetId(target),
     reason: `window of ${windowOf(target)} tokens may be too small; tried last`,
   }))
-  const { cause, skipped } = route.decision
-  return { ...route, candidates: [first!, ...rest], decision: { cause, skipped: [...skipped, ...reasons] } }
+  const skipped = [...route.decision.skipped, ...reasons]
+  return { ...route, candidates: [first!, ...rest], decision: { ...route.decision, skipped } }
 }

@@ -10,7 +10,7 @@ import { setupServer } from 'msw/node'
 import { providers } from '../../mocks/providers/registry.ts'
 import { loadConfig } from '../config/load.ts'
 import { PREFERENCES, PRESETS } from '../config/presets.ts'
-import { createQuote, pricingOf } from '../pricing/pricing.ts'
+import { createPricer, pricingOf } from '../pricing/pricing.ts'
 import { clock } from '../shared/clock.ts'
 import { runCli } from '../test/test-cli.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
@@ -41,11 +41,12 @@ test('the written file is a valid configuration for every preset and preference,
 test('every preset has a price, and presets known to the mock have the mock’s addresses', async (t) => {
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   await init({ file, provider: ALL, env: KEYS, say: () => {} })
-  const quote = createQuote(pricingOf(loadConfig(file, { env: KEYS }).config), clock.now)
+  const price = createPricer(pricingOf(loadConfig(file, { env: KEYS }).config))
+  const tokens = { input: 3_000, output: 1_000, cached_input: null, cache_write: null, reasoning: null }
   for (const { name, baseUrl, models } of PRESETS)
     for (const model of models) {
       const listed = calcPrice({ output_tokens: 1_000 }, model, { providerApiUrl: baseUrl })
-      const usd = quote({ provider: name, model }) ?? listed?.total_price
+      const usd = price({ provider: name, model }, tokens, clock.now()).usd ?? listed?.total_price
       assert.ok((usd ?? 0) > 0, `${name}/${model}`)
     }
   const known = PRESETS.flatMap(({ name, baseUrl }) => {

@@ -117,7 +117,7 @@ test('`waybill routes` shows where calls would go, as a table and as JSON', () =
     /^auto {2}\(priority\)\n {2}openai\/gpt-6-luna +balanced +100 %\n {2}groq\/openai\/gpt-oss-120b +cheap +0 %\n/,
   )
   const [, first, second] = /auto\/cheap {2}\(cheapest\)\n(.+)\n(.+)\n/.exec(stdout)!
-  const price = (row: string) => Number(/ \$(\d+\.\d\d) a million tokens$/.exec(row)![1])
+  const price = (row: string) => Number(/ \$(0\.\d+) a call$/.exec(row)![1])
   assert.equal(/ 100 %/.test(first!), price(first!) <= price(second!), stdout)
   assert.match(stdout, /\n\nauto\/code {2}\(least-busy, sticky: session\)\n( {2}\S+ +\w+ +33 %\n){3}/)
   assert.match(

@@ -5,7 +5,6 @@ import { z } from 'zod'
 import { type Config, loadConfig } from '../config/load.ts'
 import { endsIn } from '../core/model-ends.ts'
 import { plainLossesIn, translatable } from '../gateway/providers.ts'
-import { createQuote, pricingOf, type Quote } from '../pricing/pricing.ts'
 import { createRouter } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'
 import { clock } from '../shared/clock.ts'
@@ -31,6 +30,13 @@ const resolution = z.looseObject({
   route: z.string().nullable(),
   strategy: z.string(),
   depends_on: z.readonly(z.array(z.string())),
+  estimate: z
+    .looseObject({
+      input_tokens: z.number(),
+      output_tokens: z.number(),
+      targets: z.readonly(z.array(z.looseObject({ target: z.string(), usd: z.number().nullable() }))),
+    })
+    .nullish(),
   candidates: z.readonly(
     z.array(
       z.looseObject({
@@ -90,13 +96,12 @@ export async function printRoutes({
     }))
     return { ...alone, candidates, isRunning: false }
   })
-  const quote = createQuote(pricingOf(config), Date.now)
   const text = json
     ? toJson(
         found.map(({ isRunning: _, ...rest }) => rest),
         2,
       )
-    : found.map((each) => described(each, config, quote)).join('\n')
+    : found.map((each) => described(each, config)).join('\n')
   process.stdout.write(json ? `${text}\n` : text)
 }
 
@@ -141,14 +146,15 @@ async function resolutionsOf(
 /** `isRunning`: true if the answer is from a running gateway, which knows the turns. */
 type Shown = Resolution & { readonly isRunning: boolean }
 
-function described(shown: Shown, config: Config, quote: Quote): string {
-  const { model, route, strategy, candidates, depends_on, isRunning } = shown
+function described(shown: Shown, config: Config): string {
+  const { model, route, strategy, candidates, depends_on, estimate, isRunning } = shown
+  const costs = new Map(estimate?.targets.map(({ target, usd }) => [target, costOf(usd)]))
   const shares = sharesOf(shown)
   const rows = candidates.map((candidate, index) => [
     `${candidate.provider}/${candidate.model}`,
     candidate.tier ?? '-',
     `${Math.round(shares[index]! * 100)} %`,
-    strategy === 'cheapest' ? priceOf(quote(candidate)) : '',
+    costs.get(`${candidate.provider}/${candidate.model}`) ?? '',
     candidate.reason ?? (strategy === 'round-robin' && isRunning && isNext(candidate) ? 'next' : ''),
   ])
   const { sticky, rules = [] } = (route !== null && config.routes[route]) || {}
@@ -156,6 +162,12 @@ function described(shown: Shown, config: Config, quote: Quote): string {
     const { tier, target } = rules[index]!.use
     return `  ${label} → ${tier === undefined ? target : `tier ${tier}`}`
   })
+  if (estimate) {
+    const [input, output] = [estimate.input_tokens, estimate.output_tokens].map((each) =>
+      each.toLocaleString('en-US'),
+    )
+    said.push(`  the costs are of a first call with ${input} input tokens and ${output} output tokens`)
+  }
   if (depends_on.length > 0)
     said.push(`  for a first call in plain text; it depends on ${depends_on.join(', ')}`)
   const endOf = endsIn(config)
@@ -181,6 +193,4 @@ function sharesOf({ strategy, candidates }: Resolution): number[] {
   return candidates.map((each) => (taking.includes(each) ? 1 / taking.length : 0))
 }
 
-/** The quoted cost assumes an ordinary call of 4,000 tokens. */
-const priceOf = (usd: number | null): string =>
-  usd === null ? 'price unknown' : `${dollars(usd * 250)} a million tokens`
+const costOf = (usd: number | null): string => (usd === null ? 'price unknown' : `${dollars(usd)} a call`)

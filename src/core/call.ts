@@ -168,13 +168,39 @@ export interface Skipped {
   readonly reason: string
 }
 
+/** Expected cost of a call at the targets of a route with the strategy `cheapest`. Member names as recorded. */
+export type CostEstimate = {
+  /** Estimated input, before each model's own count. */
+  readonly input_tokens: number
+  readonly output_tokens: number
+  /** Expected number of further calls of the conversation while its prompt is cached. */
+  readonly later_calls: number
+  readonly targets: readonly {
+    readonly target: string
+    /** US dollars for the call; null if the price is unknown. */
+    readonly usd: number | null
+    /** Part of the input that the target is expected to have cached. */
+    readonly cached_tokens: number
+    /** US dollars for a further call, once its prompt is cached; null without further calls. */
+    readonly later_usd: number | null
+  }[]
+}
+
+/** Reasons for the order of the candidates. */
+export interface Decision {
+  readonly cause: string
+  readonly skipped: readonly Skipped[]
+  /** Only with the strategy `cheapest`. */
+  readonly estimate?: CostEstimate
+}
+
 /** Targets for a call in the order of the attempts; never empty. */
 export interface Route {
   /** Name of the route; null for a direct `provider/model` id. */
   readonly name: string | null
   readonly strategy: string
   readonly candidates: readonly [Target, ...Target[]]
-  readonly decision: { readonly cause: string; readonly skipped: readonly Skipped[] }
+  readonly decision: Decision
   /**
    * Returns false for a target that cannot read the conversation's sealed reasoning. Absent if all targets
    * can.

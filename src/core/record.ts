@@ -10,9 +10,9 @@ import {
   CALL_STATES,
   type Call,
   type CallOutcome,
+  type Decision,
   PURPOSES,
   type Route,
-  type Skipped,
   type Target,
   type Tokens,
   TRANSPORTS,
@@ -38,7 +38,7 @@ interface Json {
   readonly tokens: RecordTokens
   readonly usage: RecordUsage
   readonly words: readonly string[]
-  readonly decision: { readonly cause: string; readonly skipped: readonly Skipped[] }
+  readonly decision: Decision
   readonly price: {
     readonly source: string
     readonly model: string
@@ -270,7 +270,8 @@ export const CALL_FIELDS = {
   },
   decision: {
     kind: 'decision',
-    about: '`{cause, skipped: [{target, reason}]}`',
+    about:
+      '`{cause, skipped: [{target, reason}]}`, and with the strategy `cheapest` the `estimate` of the cost at each target',
     open: ({ route }) => route.decision,
   },
   session_id: {

@@ -124,6 +124,43 @@ test('a call whose client leaves, or that cannot be recorded, no longer counts a
   assert.equal(await probability(), 0.5)
 })
 
+test('cheapest: a session goes where its calls cost least, and the record and resolve show the costs and what they assume (ROUTE-10, ROUTE-11)', async (t) => {
+  const usage = (cached: number): object => ({
+    prompt_tokens: 40_000,
+    completion_tokens: 300,
+    prompt_tokens_details: { cached_tokens: cached },
+  })
+  const gateway = await testGateway(t, {
+    providers: { alpha: answer(), beta: answer('', usage(0)) },
+    config: `
+models:
+  alpha/model-a: { price: { input: 0.15, cached_input: 0.075, output: 0.6 } }
+  beta/model-b: { price: { input: 0.22, cached_input: 0.007, output: 0.66 } }
+${auto('strategy: cheapest')}`,
+  })
+  const body = ask('auto', { messages: [{ role: 'user', content: 'a word or two '.repeat(10_000) }] })
+  const session = { 'x-session-id': 'one' }
+  assert.equal(await served(gateway), 'alpha', 'one short call')
+  assert.equal(await served(gateway, body, session), 'beta')
+  gateway.upstream.beta!.script = answer('', usage(39_000))
+  const { headers } = await gateway.chat(body, session)
+  const record = await gateway.record(headers.get('x-gateway-request-id'))
+  const [alpha, beta] = record.decision.estimate.targets
+  assert.deepEqual([record.resolved_provider, alpha.cached_tokens], ['beta', 0])
+  assert.ok(beta.cached_tokens > 39_000 && beta.usd < alpha.usd / 2, JSON.stringify(record.decision))
+  assert.ok(Math.abs(beta.usd - record.cost_usd) < 0.0005, `${beta.usd}, ${record.cost_usd}`)
+
+  const resolve = async (more: string) =>
+    (await gateway.get(`/api/cloud/model/resolve?model=auto${more}`)).json
+  const { deterministic, depends_on, provider, estimate } = await resolve('')
+  assert.deepEqual([deterministic, depends_on, provider], [false, ['session', 'shape'], 'alpha'])
+  assert.equal(estimate.targets.length, 2)
+  const known = await resolve('&input_tokens=40000&session_id=one')
+  assert.deepEqual([known.deterministic, known.depends_on, known.provider], [true, [], 'beta'])
+  const other = await resolve('&input_tokens=40000&session_id=two')
+  assert.equal(other.estimate.targets[1].cached_tokens, 0)
+})
+
 test('sticky: a session stays with the target of its first call; a fallback moves it, and a restart forgets it (ROUTE-10)', async (t) => {
   const data = temporaryDirectory(t)
   const setup = {

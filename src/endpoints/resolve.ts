@@ -4,11 +4,10 @@ import { z } from 'zod'
 import { DIALECT_NAMES } from '../config/schema.ts'
 import { GatewayError } from '../core/errors.ts'
 import { endsIn } from '../core/model-ends.ts'
-import { PLAIN } from '../core/request-traits.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { clock } from '../shared/clock.ts'
 import type { ReadContext } from './context.ts'
-import { time } from './schemas.ts'
+import { costEstimate, time } from './schemas.ts'
 
 const flag = z
   .enum(['true', 'false'])
@@ -22,6 +21,7 @@ const query = z.strictObject({
   effort: z.string().min(1).optional().describe('the reasoning effort that it asks for'),
   input_tokens: z.coerce.number('expected a number').int().min(0).optional(),
   dialect: z.enum(DIALECT_NAMES).optional().describe('the wire format of the client'),
+  session_id: z.string().min(1).optional().describe('the session of the calling key that it belongs to'),
 })
 
 const response = z.strictObject({
@@ -33,6 +33,7 @@ const response = z.strictObject({
   resolved_model: z.string(),
   deterministic: z.boolean(),
   depends_on: z.array(z.enum(['session', 'shape', 'dialect', 'load'])),
+  estimate: costEstimate.nullable().describe('what it would cost, with the strategy `cheapest`'),
   candidates: z.array(
     z.strictObject({
       provider: z.string(),
@@ -60,22 +61,20 @@ const response = z.strictObject({
 export const resolve = {
   path: '/api/cloud/model/resolve',
   summary:
-    'shows where a call would go now, without making it; `?model=`, and properties of the call: `tools`, `images`, `effort`, `input_tokens`, `dialect`',
+    'shows where a call would go now, without making it; `?model=`, and properties of the call: `tools`, `images`, `effort`, `input_tokens`, `dialect`, `session_id`',
   query,
   response,
   answer(
-    { model, dialect, tools, images, effort, input_tokens: inputTokens },
-    _admitted,
+    { model, dialect, session_id: sessionId, input_tokens: inputTokens, ...more },
+    { caller },
     { router, plainLosses, config },
   ) {
-    const said = [tools, images, effort, inputTokens].some((each) => each !== undefined)
-    const traits = {
-      tools: tools ?? PLAIN.tools,
-      images: images ?? PLAIN.images,
-      effort: effort ?? PLAIN.effort,
-      inputTokens: inputTokens ?? PLAIN.inputTokens,
-    }
-    const resolution = router.resolve(model, said ? traits : undefined, dialect)
+    const traits = Object.fromEntries(
+      Object.entries({ ...more, inputTokens }).filter(([, value]) => value !== undefined),
+    )
+    const isDescribed = Object.keys(traits).length > 0
+    const session = sessionId === undefined ? undefined : { sessionId, keyName: caller.name }
+    const resolution = router.resolve(model, isDescribed ? traits : undefined, dialect, session)
     if (!resolution)
       throw new GatewayError(
         'model_not_found',

@@ -32,6 +32,21 @@ const tokenSums = z.strictObject({
   reasoning: reported,
 })
 
+/** Schema of the expected cost of a call at the targets of a route. */
+export const costEstimate = z.strictObject({
+  input_tokens: count,
+  output_tokens: count,
+  later_calls: z.number().nonnegative().describe('further calls while the prompt is cached'),
+  targets: z.array(
+    z.strictObject({
+      target: z.string(),
+      usd: usd.nullable().describe('of this call'),
+      cached_tokens: count,
+      later_usd: usd.nullable().describe('of a later call, once the prompt is cached'),
+    }),
+  ),
+})
+
 const KINDS: Readonly<Record<Kind, (field: Field) => z.ZodType>> = {
   id: () => z.uuid(),
   text: () => z.string(),
@@ -49,6 +64,7 @@ const KINDS: Readonly<Record<Kind, (field: Field) => z.ZodType>> = {
     z.strictObject({
       cause: z.string(),
       skipped: z.array(z.strictObject({ target: z.string(), reason: z.string() })),
+      estimate: costEstimate.optional(),
     }),
   price: () =>
     z.strictObject({

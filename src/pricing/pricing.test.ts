@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { calcPrice } from '@pydantic/genai-prices'
 import fc from 'fast-check'
 import { clock } from '../shared/clock.ts'
-import { createPricer, createQuote, newerTables } from './pricing.ts'
+import { createPricer, newerTables } from './pricing.ts'
 
 const pricing = {
   baseUrls: {
@@ -128,23 +128,6 @@ test('unknown or contradictory usage has no cost', () => {
     ['no-such-model', tokens(5, 5)],
   ] as const)
     assert.deepEqual(price({ provider: 'openai', model }, counts, 0).usd, null)
-})
-
-test('a quote is the cost of three thousand input tokens and one thousand output tokens at the present time of day', () => {
-  let time = Date.UTC(2026, 10, 21, 12)
-  const quote = createQuote(pricing, () => time)
-  assert.ok(Math.abs(quote({ provider: 'openai', model: 'mine' })! - 0.014) < 1e-12)
-  assert.equal(quote({ provider: 'openai', model: 'no-such-model' }), null)
-  const listed = (): number =>
-    calcPrice({ input_tokens: 3_000, output_tokens: 1_000 }, 'deepseek-chat', {
-      providerId: 'deepseek',
-      timestamp: new Date(time),
-    })!.total_price
-  const atNoon = listed()
-  assert.ok(Math.abs(quote({ provider: 'deepseek', model: 'deepseek-chat' })! - atNoon) < 1e-12)
-  time += 6 * 3_600_000
-  assert.notEqual(listed(), atNoon, 'the table has another price in the evening')
-  assert.ok(Math.abs(quote({ provider: 'deepseek', model: 'deepseek-chat' })! - listed()) < 1e-12)
 })
 
 test('a price applies only between its dates and at its hours', () => {

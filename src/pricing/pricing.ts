@@ -257,38 +257,6 @@ export function pricedModels(provider: string, { baseUrls }: Pricing): string[] 
   return [...new Set([...ownModels(known.id), ...tables.map(({ id }) => id)])].toSorted()
 }
 
-/** Returns the present cost of an ordinary call at a target, US dollars; null if its price is unknown. */
-export type Quote = (target: Pick<Target, 'provider' | 'model'>) => number | null
-
-/** Three input tokens for each output token, as in common price comparisons. */
-const ORDINARY: Tokens = {
-  source: 'estimated',
-  input: 3_000,
-  output: 1_000,
-  cached_input: null,
-  cache_write: null,
-  reasoning: null,
-}
-
-/** Validity of a quote, ms. Prices that depend on the time of day change by the hour. */
-const QUOTE_VALID_MS = 60_000
-
-/** Returns quotes for comparing targets. `now`: ms since the epoch. Caches one quote for each target. */
-export function createQuote(pricing: Pricing, now: () => number): Quote {
-  const price = createPricer(pricing)
-  const quotes = new Map<string, { readonly usd: number | null; readonly until: number }>()
-  return (target) => {
-    const id = targetId(target)
-    const time = now()
-    let quote = quotes.get(id)
-    if (quote === undefined || quote.until <= time) {
-      quote = { usd: price(target, ORDINARY, time).usd, until: time + QUOTE_VALID_MS }
-      quotes.set(id, quote)
-    }
-    return quote.usd
-  }
-}
-
 interface Counts {
   readonly input?: number
   readonly output?: number

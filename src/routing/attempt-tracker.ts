@@ -36,13 +36,14 @@ const HOUR_MS = 3_600_000
  * Counts `first` as open from now on, so that calls routed at the same time see each other. The target that serves
  * the call becomes the conversation's target, unless another call has set one in the meantime. Calls that begin
  * together therefore stay with the first target that served, and a fallback moves them to another target.
- * `answeredBy` receives the target.
+ * `answeredBy` receives the target. `learn` receives the tokens of the answer, and the lifetime of the prompt's cache.
  */
 export function trackAttempts(
   routingState: RoutingState,
   first: Target,
   { sticky, prompt, staysMs, cachedMs }: CallConversation,
   answeredBy?: (target: Target) => void,
+  learn?: (target: Target, tokens: CachedTokens, lifeMs: number) => void,
 ): AttemptTracker {
   const { conversations } = routingState
   const placeOf = (key: string | null) => (key === null ? undefined : conversations.get(key)?.place)
@@ -77,10 +78,12 @@ export function trackAttempts(
         conversations.set(sticky, targetId(open), staysMs(open))
     },
     served(target, key, tokens) {
-      if (prompt === null || tokens === null) return null
-      const place = key === null ? targetId(target) : `${targetId(target)} ${key}`
+      if (tokens === null) return null
       const isForAnHour = (tokens.cache_write_1h ?? 0) > 0
       const lifeMs = isForAnHour ? Math.max(cachedMs(target), HOUR_MS) : cachedMs(target)
+      learn?.(target, tokens, lifeMs)
+      if (prompt === null) return null
+      const place = key === null ? targetId(target) : `${targetId(target)} ${key}`
       conversations.set(prompt, place, lifeMs, (tokens.cached_input ?? 0) + (tokens.cache_write ?? 0))
       if (isForAnHour && sticky !== null && staysMs(target) < HOUR_MS && placeOf(sticky) === targetId(target))
         conversations.set(sticky, targetId(target), HOUR_MS)

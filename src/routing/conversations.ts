@@ -5,7 +5,7 @@ import { recent } from '../shared/recent.ts'
 
 /**
  * Maximum number of entries, because clients choose sessions. A conversation with a session has up to two
- * entries.
+ * entries, and one more for each target if the targets are compared by cost.
  */
 const MAX_CONVERSATIONS = 20_000
 /** Maximum number of listed changes, because the list may never be fetched. */
@@ -13,7 +13,7 @@ const MAX_CHANGED = 2_000
 /** Maximum lifetime of an entry at another gateway, ms. */
 const MAX_SHARED_MS = 24 * 3_600_000
 /** Minimum prompt length that providers cache, in tokens. */
-const MIN_CACHED_TOKENS = 1_024
+export const MIN_CACHED_TOKENS = 1_024
 
 interface CachedPrompt {
   /** Place that served the conversation: a target, with the key if its provider has several. */
@@ -91,12 +91,13 @@ export function nameByOpening({
   return opening === undefined || inputTokens < MIN_CACHED_TOKENS ? null : conversationKey('opening', opening)
 }
 
-/** Token counts of one call that concern its cache. */
+/** Token counts of one call, as reported. */
 export interface CachedTokens {
   readonly input: number | null
   readonly cached_input: number | null
   readonly cache_write: number | null
   readonly cache_write_1h?: number | null
+  readonly output?: number | null
 }
 
 /**

@@ -200,6 +200,7 @@ test('a resolution names the conditions of its forecast and the reason for each 
   assert.deepEqual(facts(of('priority', { rules: RULES })), [false, ['shape']])
   assert.deepEqual(facts(of('priority', {}, MODELS)), [false, ['shape']])
   assert.deepEqual(facts(of('fastest', {})), [false, ['load']])
+  assert.deepEqual(facts(of('cheapest', {})), [false, ['session', 'shape']])
   const all = of('least-busy', { rules: RULES, sticky: 'session' })
   assert.deepEqual(facts(all), [false, ['session', 'shape', 'load']])
 

@@ -3,16 +3,24 @@
 // store; clock, random numbers and state are parameters.
 
 import type { Config } from '../config/load.ts'
-import { type Purpose, type Route, type Target, targetId } from '../core/call.ts'
+import {
+  type CostEstimate,
+  type Decision,
+  type Purpose,
+  type Route,
+  type Target,
+  targetId,
+} from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import { PLAIN, type RequestTraits } from '../core/request-traits.ts'
-import { createQuote, pricingOf } from '../pricing/pricing.ts'
+import { createPricer, type Pricer, pricingOf } from '../pricing/pricing.ts'
 import { type AttemptTracker, type CallConversation, trackAttempts } from './attempt-tracker.ts'
+import { callCosts, comparedCosts, learnFrom } from './call-costs.ts'
 import { chooseKeeper, chooseTargets, groupOf, type ProviderState } from './choice.ts'
 import { conversationKey, nameByOpening } from './conversations.ts'
 import { Family } from './families.ts'
 import { RoutingState } from './routing-state.ts'
-import type { Pick } from './strategy.ts'
+import type { Pick as Facts } from './strategy.ts'
 import {
   accountIn,
   type CanTranslate,
@@ -21,6 +29,7 @@ import {
   type IsForAccount,
   type RouteEntry,
 } from './table.ts'
+import type { CallKind } from './usual-calls.ts'
 
 /** Present route of a call. See "Resolve" in the contract. */
 export interface Resolution {
@@ -32,6 +41,8 @@ export interface Resolution {
   readonly resolved_model: string
   readonly deterministic: boolean
   readonly depends_on: readonly ('session' | 'shape' | 'dialect' | 'load')[]
+  /** Expected costs at the targets that may serve the call; null unless the strategy compares them. */
+  readonly estimate: CostEstimate | null
   readonly candidates: readonly {
     readonly provider: string
     readonly model: string
@@ -67,7 +78,7 @@ export interface Routed {
   readonly route: Route
   /** Tracker for the events of the call. The end must always be reported. */
   readonly tracker: AttemptTracker
-  /** Session of the call or, with `sticky: prefix`, a name for its opening. Null if both are unknown. */
+  /** Session of the call, or a name for its opening if the route needs one. Null if both are unknown. */
   readonly conversation: string | null
 }
 
@@ -78,11 +89,16 @@ export interface Router {
    */
   route(model: string, input: RoutingInput): Routed | null
   /**
-   * Returns the route of a call without a session; null for an unknown model. Changes nothing. By default,
-   * the call is plain text, in any dialect. An unknown model uses the default route of `dialect`, if there is
-   * one. Throws like `route` if the call would be refused.
+   * Returns the route of a call; null for an unknown model. Changes nothing. By default, the call is plain text of the
+   * route's usual length, in any dialect, and has no session. An unknown model uses the default route of `dialect`, if
+   * there is one. Throws like `route` if the call would be refused.
    */
-  resolve(model: string, traits?: RequestTraits, dialect?: string): Resolution | null
+  resolve(
+    model: string,
+    traits?: Partial<RequestTraits>,
+    dialect?: string,
+    session?: Pick<RoutingInput, 'keyName' | 'sessionId'>,
+  ): Resolution | null
   /**
    * Returns the target for a request that is not a call; the target is null if none speaks the dialect.
    * Returns null for an unknown model. Changes nothing.
@@ -127,11 +143,9 @@ export function createRouter(config: Config, deps: RouterDeps): Router {
     return route === undefined ? null : find(route)
   }
   const familyFor = (target: Target) => familyOf(config, target, isForAccount)
-  const open: Pick['open'] = (target) => routingState.open(target)
-  const latency: Pick['latency'] = (target) => routingState.latency(target)
-  const price: Pick['price'] = createQuote(pricingOf(config), now)
-  const pickOf = (group: string): Pick => ({ turn: routingState.turn(group), random, open, latency, price })
-
+  const price = createPricer(pricingOf(config))
+  const factsFor: FactsFor = (entry, targets, call) =>
+    factsIn(routingState, price, { now, random }, entry, targets, call)
   const split = (targets: readonly Target[]) => splitBy(routingState, targets)
 
   return {
@@ -145,7 +159,7 @@ export function createRouter(config: Config, deps: RouterDeps): Router {
         purpose = 'main',
         keyName,
         traits,
-        kept = null,
+        kept,
         noKeeper,
       },
     ) {
@@ -153,49 +167,53 @@ export function createRouter(config: Config, deps: RouterDeps): Router {
       const entry = known ?? defaultOf(dialect)
       if (!entry) return null
       const { name, strategyName, strategy } = entry
+      const readsCosts = strategy.readsCosts === true && entry.targets.length > 1
       if (noKeeper && !entry.dialects.some((spoken) => spoken.includes(dialect))) throw noKeeper()
       const { targets, rule, skipped } = kept
         ? chooseKeeper(entry, traits, dialect, kept, staysWithModel)
         : chooseTargets(entry, traits, dialect, staysWithModel)
       const { ready, cold } = split(targets)
       const group = groupOf(entry, targets)
-      const picked = ready.length > 0 ? nativeFirst(entry, dialect, strategy.order(ready, pickOf(group))) : []
+      const isNamed = entry.sticky === 'prefix' || readsCosts
+      const conversation = sessionId ?? (isNamed ? nameByOpening(traits) : null)
+      const follows = conversationOf(entry, conversation, keyName, group, agentId, purpose)
+      const input = readsCosts ? traits.inputTokens : null
+      const call = { group, kind: { group: kindOf(name, purpose), prompt: follows.prompt }, input }
+      const { facts, estimate } = factsFor(entry, ready, call)
+      const ranked = ready.length > 0 ? strategy.order(ready, facts) : []
+      const picked = nativeFirst(entry, dialect, ranked)
       const hasFamily = entry.isMixed && sessionId !== null && purpose !== 'background'
       const history = hasFamily ? { keyName, sessionId, agentId, route: name ?? '' } : null
       const family = history && new Family(routingState, familyFor, history, traits)
       const ordered = family?.first(picked) ?? picked
 
-      const conversation = sessionId ?? (entry.sticky === 'prefix' ? nameByOpening(traits) : null)
-      const follows = conversationOf(entry, conversation, keyName, group, agentId, purpose)
       const stays = stayingTarget(routingState, follows, family, ordered)
       const [first, ...rest] = stays
         ? [stays, ...ordered.filter((target) => target !== stays), ...cold]
         : [...ordered, ...cold]
       if (name !== null && !stays) routingState.turned(group)
+      const learn = readsCosts ? learnFrom(routingState, call.kind, input) : undefined
 
-      const causes = [
-        known ? null : `default of ${dialect}`,
-        rule,
-        ready.length === 0 ? 'all_cooling' : stays ? 'sticky' : ordered !== picked ? 'reasoning' : null,
-      ]
-      const cause = causes.filter((each) => each !== null).join(', ') || strategyName
+      const reason =
+        ready.length === 0 ? 'all_cooling' : stays ? 'sticky' : ordered !== picked ? 'reasoning' : null
+      const causes = [known ? null : `default of ${dialect}`, rule, reason]
       const passedOver = ready.length === 0 ? [] : cold.map(asCooling)
       return {
         route: {
           name,
           strategy: strategyName,
           candidates: [first!, ...rest],
-          decision: { cause, skipped: [...skipped, ...passedOver] },
+          decision: decisionOf(causes, strategyName, [...skipped, ...passedOver], estimate),
           ...(family && { readsReasoning: family.isHome }),
         },
-        tracker: trackAttempts(routingState, first!, follows, family?.served),
+        tracker: trackAttempts(routingState, first!, follows, family?.served, learn),
         conversation,
       }
     },
 
-    resolve(model, traits, dialect) {
+    resolve(model, traits, dialect, session) {
       const entry = find(model) ?? (dialect === undefined ? null : defaultOf(dialect))
-      return entry && resolutionOf(entry, model, traits, dialect, routingState, pickOf)
+      return entry && resolutionOf(entry, { model, traits, dialect, session }, routingState, factsFor)
     },
 
     peek(model, dialect) {
@@ -209,6 +227,9 @@ export function createRouter(config: Config, deps: RouterDeps): Router {
     accountOf: accountIn(config),
   }
 }
+
+/** Identifies the calls of a route that resemble each other. */
+const kindOf = (route: string | null, purpose: Purpose): string => `${route} ${purpose}`
 
 /** Identifies the conversation of a call on a route with several targets. */
 function conversationOf(
@@ -243,6 +264,17 @@ function stayingTarget(
   return ordered.find((target) => targetId(target) === place && (family?.isHome(target) ?? true))
 }
 
+/** Returns the decision; its cause is the strategy if nothing else is. */
+const decisionOf = (
+  causes: readonly (string | null)[],
+  strategyName: string,
+  skipped: Decision['skipped'],
+  estimate: CostEstimate | undefined,
+): Decision => ({
+  cause: causes.filter((each) => each !== null).join(', ') || strategyName,
+  ...{ skipped, ...(estimate && { estimate }) },
+})
+
 const asCooling = (target: Target) => ({ target: targetId(target), reason: 'cooling' })
 
 /** Separates targets in cooldown, the shortest cooldown first. Reads the clock once for each target. */
@@ -259,28 +291,81 @@ function splitBy(
   }
 }
 
+/** A call as described to `resolve`. */
+interface AskedCall {
+  readonly model: string
+  readonly traits: Partial<RequestTraits> | undefined
+  readonly dialect: string | undefined
+  readonly session: Pick<RoutingInput, 'keyName' | 'sessionId'> | undefined
+}
+
+/** A call as far as the order of the targets depends on it. `group`: the targets that may serve it. */
+interface CallToRank {
+  readonly group: string
+  readonly kind: CallKind
+  /** Estimated input tokens; null if not estimated. */
+  readonly input: number | null
+}
+
+/** Returns the facts for a strategy, with the costs that it compares, if it does. */
+type FactsFor = (
+  entry: RouteEntry,
+  targets: readonly Target[],
+  call: CallToRank,
+) => { readonly facts: Facts; readonly estimate: CostEstimate | undefined }
+
+function factsIn(
+  state: RoutingState,
+  price: Pricer,
+  { now, random }: Pick<RouterDeps, 'now' | 'random'>,
+  { strategy }: RouteEntry,
+  targets: readonly Target[],
+  { group, kind, input }: CallToRank,
+): ReturnType<FactsFor> {
+  const isCompared = strategy.readsCosts && targets.length > 1
+  const estimate = isCompared ? callCosts(state, price, targets, { kind, input, at: now() }) : undefined
+  const costs = estimate && comparedCosts(estimate)
+  return {
+    facts: {
+      ...{ turn: state.turn(group), random },
+      open: (target) => state.open(target),
+      latency: (target) => state.latency(target),
+      price: (target) => costs?.get(targetId(target)) ?? null,
+    },
+    estimate,
+  }
+}
+
 /** Returns the route of a call for an entry of the table. Changes nothing. */
 function resolutionOf(
   entry: RouteEntry,
-  model: string,
-  traits: RequestTraits | undefined,
-  dialect: string | undefined,
+  { model, traits, dialect, session }: AskedCall,
   routingState: RoutingState,
-  pickOf: (group: string) => Pick,
+  factsFor: FactsFor,
 ): Resolution {
   const { name, strategyName, strategy, sticky, readsTraits, dependsOnDialect } = entry
-  const { targets, skipped } = chooseTargets(entry, traits ?? PLAIN, dialect ?? null)
+  const { targets, skipped } = chooseTargets(entry, { ...PLAIN, ...traits }, dialect ?? null)
   const { ready, cold } = splitBy(routingState, targets)
   const alive = ready.length > 0 ? ready : cold.slice(0, 1)
   const isOpen = alive.length > 1
-  const pick = pickOf(groupOf(entry, targets))
-  const chances = strategy.probabilities?.(alive, pick) ?? certain(alive, strategy.order(alive, pick)[0]!)
+  const group = groupOf(entry, targets)
+  const { sessionId = null, keyName = null } = session ?? {}
+  const follows = conversationOf(entry, sessionId, keyName, group, null, 'main')
+  const kind = { group: kindOf(name, 'main'), prompt: follows.prompt }
+  const { facts, estimate } = factsFor(entry, alive, { group, kind, input: traits?.inputTokens ?? null })
+  const stays = stayingTarget(routingState, follows, null, alive)
+  const chances =
+    (stays && certain(alive, stays)) ??
+    strategy.probabilities?.(alive, facts) ??
+    certain(alive, strategy.order(alive, facts)[0]!)
   const likeliest = alive[chances.indexOf(Math.max(...chances))]!
   const depends_on: Resolution['depends_on'] = [
-    ...(sticky && isOpen ? (['session'] as const) : []),
-    ...(readsTraits && !traits ? (['shape'] as const) : []),
+    ...((sticky || strategy.readsCosts) && isOpen && !session ? (['session'] as const) : []),
+    ...((readsTraits && !traits) || (estimate && !stays && traits?.inputTokens === undefined)
+      ? (['shape'] as const)
+      : []),
     ...(dependsOnDialect && !dialect ? (['dialect'] as const) : []),
-    ...(strategy.dependsOnLoad && isOpen ? (['load'] as const) : []),
+    ...(strategy.dependsOnLoad && isOpen && !stays ? (['load'] as const) : []),
   ]
   return {
     model,
@@ -289,8 +374,9 @@ function resolutionOf(
     tier: likeliest.tier,
     provider: likeliest.provider,
     resolved_model: likeliest.model,
-    deterministic: depends_on.length === 0 && !(strategy.probabilities && isOpen),
+    deterministic: depends_on.length === 0 && !(strategy.probabilities && isOpen && !stays),
     depends_on,
+    estimate: estimate ?? null,
     candidates: entry.targets.map((target) => {
       const until = routingState.coolingUntil(target)
       const passedOver = skipped.find((each) => each.target === targetId(target))

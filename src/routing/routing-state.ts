@@ -1,10 +1,11 @@
-// State of routing between calls: turns, cooldowns, open attempts and recent latency of each target, and the
-// target of each conversation. In memory and bounded; lost at a restart. Only live traffic changes it; reading
+// State of routing between calls: turns, cooldowns, open attempts and recent latency of each target, the
+// target of each conversation, and the usual calls of each route. In memory and bounded; lost at a restart. Only live traffic changes it; reading
 // does not. Independent of strategies; the clock is a parameter.
 
 import { type Target, targetId } from '../core/call.ts'
 import { recent } from '../shared/recent.ts'
 import { Conversations } from './conversations.ts'
+import { UsualCalls } from './usual-calls.ts'
 
 /** Weight of a new measurement relative to all earlier ones. */
 const NEW_LATENCY_WEIGHT = 0.2
@@ -35,6 +36,7 @@ export class RoutingState {
   readonly #families = recent<string>(MAX_SESSIONS)
 
   readonly conversations: Conversations
+  readonly usual = new UsualCalls()
 
   /** `now`: clock in ms since the epoch. */
   constructor(now: () => number) {

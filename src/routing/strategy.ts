@@ -11,7 +11,7 @@ export interface Pick {
   readonly open: (target: Target) => number
   /** Returns the target's recent latency, ms; null if unknown, Infinity if the target did not answer. */
   readonly latency: (target: Target) => number | null
-  /** Returns the cost of an ordinary call at the target, US dollars; null if unknown. */
+  /** Returns the cost to compare of the call at the target, US dollars; null if unknown. Only with `readsCosts`. */
   readonly price: (target: Target) => number | null
 }
 
@@ -28,4 +28,6 @@ export interface Strategy {
   readonly probabilities?: (targets: readonly Target[], pick: Omit<Pick, 'random'>) => number[]
   /** True if the strategy reads `open` or `latency`. A forecast then holds only for the present. */
   readonly dependsOnLoad?: true
+  /** True if the strategy reads `price`. The order then depends on the input of the call and on its conversation. */
+  readonly readsCosts?: true
 }

@@ -1,6 +1,7 @@
 // One call: its route with the reasons, its attempts as a waterfall, its usage, cost and price. If its
 // exchange is stored, also shows the sizes and times of the exchange.
 import { useEffect } from 'preact/hooks'
+import type { CostEstimate } from '../../core/call.ts'
 import {
   ATTEMPT_FIELDS,
   type AttemptRecord,
@@ -92,6 +93,7 @@ function Found({ call }: { call: CallDetail }) {
             ))}
           </ul>
         )}
+        {decision.estimate && <Estimate estimate={decision.estimate} />}
       </section>
       <Parts call={call} />
       <Price price={price} />
@@ -110,6 +112,28 @@ function Found({ call }: { call: CallDetail }) {
         <h2>Read it again</h2>
         <Copyable text={curlOf(call)} label="the curl line" />
       </section>
+    </>
+  )
+}
+
+/** Shows the costs by which the targets were compared, and what they assume. */
+function Estimate({ estimate }: { estimate: CostEstimate }) {
+  const { input_tokens: input, output_tokens: output, later_calls: later, targets } = estimate
+  return (
+    <>
+      <p class="note">
+        Compared for {format.count(input)} tokens in, {format.count(output)} out
+        {later > 0 && `, and ${later} later calls with the prompt cached`}:
+      </p>
+      <ul class="plain-list note">
+        {targets.map(({ target, usd, cached_tokens, later_usd }) => (
+          <li key={target}>
+            {target}: {usd === null ? 'price unknown' : `~${format.usd(usd)}`}
+            {cached_tokens > 0 && `, ${format.count(cached_tokens)} tokens cached`}
+            {later_usd !== null && `; a later call ~${format.usd(later_usd)}`}
+          </li>
+        ))}
+      </ul>
     </>
   )
 }

@@ -283,6 +283,7 @@ function Preview({ names }: { names: readonly string[] }) {
 }
 
 function Destination({ resolution: data }: { resolution: ResolveAnswer }) {
+  const costs = new Map(data.estimate?.targets.map(({ target, usd }) => [target, usd]))
   return (
     <>
       <p class="sentence">
@@ -307,7 +308,10 @@ function Destination({ resolution: data }: { resolution: ResolveAnswer }) {
                 failed; passed over until <Time iso={cooling_until} />
               </small>
             ) : (
-              <small>{reason}</small>
+              <small>
+                {reason}
+                {costs.has(`${provider}/${its}`) && `~${format.usd(costs.get(`${provider}/${its}`))} a call`}
+              </small>
             )}
             {ends_on !== null && (
               <small>
