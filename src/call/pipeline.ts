@@ -267,9 +267,10 @@ class ClientCall implements BodyTaker, Answering, SendListener {
 
   #closingOf({ attempt, outcome }: AnswerResult): Closing {
     const sent = this.#sent
+    const latencyMs = this.elapsed()
     const cacheLost =
       sent && this.#run === null && attempt.outcome === 'answered'
-        ? this.#tracker!.served(sent.target, sent.credential, attempt.tokens)
+        ? this.#tracker!.served(sent.target, sent.credential, attempt.tokens, latencyMs)
         : null
     return closingOf(
       {
@@ -281,7 +282,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
         isFromCache: this.#hit !== undefined,
         cacheLost,
         keepsAnswer: this.#namesAnswer,
-        latencyMs: this.elapsed(),
+        latencyMs,
         attempt,
         outcome,
       },

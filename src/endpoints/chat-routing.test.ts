@@ -32,8 +32,9 @@ const after =
     then(response, received)
   }
 
-test('fastest: a stream is measured to its first event, not to its end (ROUTE-10)', async (t) => {
-  const end = [chunk({}, { finish_reason: 'stop' }), DONE]
+test('fastest: a stream is measured to its first event, and from there to its end by its tokens (ROUTE-10)', async (t) => {
+  const usage = { prompt_tokens: 9, completion_tokens: 100 }
+  const end = [chunk({}, { finish_reason: 'stop' }), event({ choices: [], usage }), DONE]
   const gateway = await testGateway(t, {
     providers: {
       alpha: stream(chunk({ content: 'at once' }), 900, ...end),
@@ -42,7 +43,7 @@ test('fastest: a stream is measured to its first event, not to its end (ROUTE-10
     config: auto('strategy: fastest'),
   })
   for (let n = 0; n < 3; n++) await served(gateway, ask('auto', { stream: true }))
-  assert.deepEqual(counts(gateway), [2, 1])
+  assert.deepEqual(counts(gateway), [1, 2])
 })
 
 test('fastest: a provider that refuses quickly is not the fastest (ROUTE-10)', async (t) => {

@@ -10,12 +10,22 @@ export interface AttemptTracker {
   /** The open attempt has an answer: the first event of a stream, or a whole answer. */
   answered(at: number): void
   /**
-   * The call has been served. `key`: name of the provider's key, if it has several. Returns the cached tokens
-   * that the conversation lost by moving to this target; null if it did not move, or if unknown.
+   * The call has been served until `at`. `key`: name of the provider's key, if it has several. Returns the cached
+   * tokens that the conversation lost by moving to this target; null if it did not move, or if unknown.
    */
-  served(target: Target, key: string | null, tokens: CachedTokens | null): number | null
+  served(target: Target, key: string | null, tokens: CachedTokens | null, at: number): number | null
   /** The call has ended with all its attempts. May be called repeatedly. */
   over(): void
+}
+
+/** A call that a target has served. */
+export interface ServedCall {
+  readonly target: Target
+  readonly tokens: CachedTokens
+  /** Time for which the prompt stays cached, ms. */
+  readonly lifeMs: number
+  /** Time from the response start to the end of the answer, ms. */
+  readonly restMs: number
 }
 
 /** Conversation of a call, see `conversations.ts`. */
@@ -36,14 +46,14 @@ const HOUR_MS = 3_600_000
  * Counts `first` as open from now on, so that calls routed at the same time see each other. The target that serves
  * the call becomes the conversation's target, unless another call has set one in the meantime. Calls that begin
  * together therefore stay with the first target that served, and a fallback moves them to another target.
- * `answeredBy` receives the target. `learn` receives the tokens of the answer, and the lifetime of the prompt's cache.
+ * `answeredBy` receives the target. `learn` receives the served call.
  */
 export function trackAttempts(
   routingState: RoutingState,
   first: Target,
   { sticky, prompt, staysMs, cachedMs }: CallConversation,
   answeredBy?: (target: Target) => void,
-  learn?: (target: Target, tokens: CachedTokens, lifeMs: number) => void,
+  learn?: (served: ServedCall) => void,
 ): AttemptTracker {
   const { conversations } = routingState
   const placeOf = (key: string | null) => (key === null ? undefined : conversations.get(key)?.place)
@@ -51,13 +61,13 @@ export function trackAttempts(
   const cachedBefore = prompt === null ? undefined : conversations.get(prompt)
   let open: Target | null = first
   let since: number | null = null
-  let isAnswered = false
+  let answeredAt: number | null = null
   routingState.began(first)
 
   const over = () => {
     if (!open) return
     routingState.ended(open)
-    if (since !== null && !isAnswered) routingState.unanswered(open)
+    if (since !== null && answeredAt === null) routingState.unanswered(open)
     open = null
   }
   return {
@@ -69,7 +79,7 @@ export function trackAttempts(
     },
     answered(at) {
       if (!open || since === null) return
-      isAnswered = true
+      answeredAt = at
       routingState.answered(open, at - since)
       answeredBy?.(open)
       if (sticky === null) return
@@ -77,11 +87,11 @@ export function trackAttempts(
       if (now === undefined || now === before || now === targetId(open))
         conversations.set(sticky, targetId(open), staysMs(open))
     },
-    served(target, key, tokens) {
-      if (tokens === null) return null
+    served(target, key, tokens, at) {
+      if (tokens === null || (prompt === null && !learn)) return null
       const isForAnHour = (tokens.cache_write_1h ?? 0) > 0
       const lifeMs = isForAnHour ? Math.max(cachedMs(target), HOUR_MS) : cachedMs(target)
-      learn?.(target, tokens, lifeMs)
+      learn?.({ target, tokens, lifeMs, restMs: answeredAt === null ? 0 : at - answeredAt })
       if (prompt === null) return null
       const place = key === null ? targetId(target) : `${targetId(target)} ${key}`
       conversations.set(prompt, place, lifeMs, (tokens.cached_input ?? 0) + (tokens.cache_write ?? 0))

@@ -2,6 +2,7 @@
 // what each target has cached of the conversation.
 import { type CostEstimate, type Target, targetId } from '../core/call.ts'
 import type { Pricer } from '../pricing/pricing.ts'
+import type { ServedCall } from './attempt-tracker.ts'
 import { type CachedTokens, MIN_CACHED_TOKENS } from './conversations.ts'
 import type { RoutingState } from './routing-state.ts'
 import type { CallKind } from './usual-calls.ts'
@@ -68,13 +69,13 @@ export function comparedCosts({ later_calls, targets }: CostEstimate): Map<strin
 }
 
 /**
- * Returns a function that learns from the end of a call: `target` served it and caches its prompt for `lifeMs`.
- * `input`: its estimated input tokens; null if not estimated.
+ * Returns a function that learns from the end of a call. `input`: its estimated input tokens; null if not estimated.
  */
 export function learnFrom(state: RoutingState, kind: CallKind, input: number | null) {
   const { prompt } = kind
   const isLater = prompt !== null && state.conversations.get(prompt) !== undefined
-  return (target: Target, tokens: CachedTokens, lifeMs: number): void => {
+  return ({ target, tokens, lifeMs, restMs }: ServedCall): void => {
+    if (tokens.output) state.completed(target, restMs, tokens.output)
     const expected = input === null ? 0 : cachedAt(state, kind, target, input)
     state.usual.ended({ ...kind, target: targetId(target), estimate: input, expected, isLater, tokens })
     if (prompt === null || input === null || input < MIN_CACHED_TOKENS) return

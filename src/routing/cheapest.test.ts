@@ -38,7 +38,7 @@ function started({ models = {}, p = {}, route = {} }: Setup = {}) {
     tracker.attempt(served, 0)
     tracker.answered(1)
     const counts = { input: call.traits.inputTokens, cached_input: 0, cache_write: null, output: 300 }
-    tracker.served(served, null, { ...counts, ...tokens })
+    tracker.served(served, null, { ...counts, ...tokens }, 2)
     tracker.over()
     return { target: targetId(served), estimate: route.decision.estimate! }
   }

@@ -17,7 +17,12 @@ function serve(router: Router, call: RoutingInput, tokens: object = {}): [string
   const [first] = route.candidates
   tracker.attempt(first, 0)
   tracker.answered(1)
-  const lost = tracker.served(first, null, { input: 2_000, cached_input: 0, cache_write: 2_000, ...tokens })
+  const lost = tracker.served(
+    first,
+    null,
+    { input: 2_000, cached_input: 0, cache_write: 2_000, ...tokens },
+    2,
+  )
   tracker.over()
   return [targetId(first), lost]
 }
@@ -71,7 +76,7 @@ test('the tokens lost by a move are the conversation’s cached tokens that the 
     tracker.attempt(at, 0)
     tracker.answered(1)
     tracker.over()
-    return tracker.served(at, null, { input: 3_000, cached_input: 0, cache_write: 0, ...tokens })
+    return tracker.served(at, null, { input: 3_000, cached_input: 0, cache_write: 0, ...tokens }, 2)
   }
   assert.equal(moveTo('a', { cached_input: 1_500, cache_write: 500 }), null, 'the first call')
   assert.equal(moveTo('b', { cache_write: 3_000 }), 2_000)

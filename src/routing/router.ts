@@ -192,7 +192,7 @@ export function createRouter(config: Config, deps: RouterDeps): Router {
         ? [stays, ...ordered.filter((target) => target !== stays), ...cold]
         : [...ordered, ...cold]
       if (name !== null && !stays) routingState.turned(group)
-      const learn = readsCosts ? learnFrom(routingState, call.kind, input) : undefined
+      const learn = learnFor(entry, routingState, call)
 
       const reason =
         ready.length === 0 ? 'all_cooling' : stays ? 'sticky' : ordered !== picked ? 'reasoning' : null
@@ -314,6 +314,10 @@ type FactsFor = (
   call: CallToRank,
 ) => { readonly facts: Facts; readonly estimate: CostEstimate | undefined }
 
+/** Returns the function that learns from the end of a call, if the strategy reads what calls usually are like. */
+const learnFor = ({ strategy }: RouteEntry, state: RoutingState, { kind, input }: CallToRank) =>
+  strategy.readsCosts || strategy.readsLatency ? learnFrom(state, kind, input) : undefined
+
 function factsIn(
   state: RoutingState,
   price: Pricer,
@@ -329,7 +333,7 @@ function factsIn(
     facts: {
       ...{ turn: state.turn(group), random },
       open: (target) => state.open(target),
-      latency: (target) => state.latency(target),
+      latency: (target) => state.answerTime(target, state.usual.expect(kind, null).output),
       price: (target) => costs?.get(targetId(target)) ?? null,
     },
     estimate,

@@ -25,6 +25,11 @@ interface Latency {
   readonly until: number
 }
 
+/** Recent time after the response start, for so many output tokens. */
+interface Rest extends Latency {
+  readonly tokens: number
+}
+
 export class RoutingState {
   readonly #now: () => number
   readonly #turns = new Map<string, number>()
@@ -33,6 +38,7 @@ export class RoutingState {
   readonly #failed = new Map<string, number>()
   readonly #open = new Map<string, number>()
   readonly #latencies = recent<Latency>(MAX_LATENCIES)
+  readonly #rests = recent<Rest>(MAX_LATENCIES)
   readonly #families = recent<string>(MAX_SESSIONS)
 
   readonly conversations: Conversations
@@ -114,6 +120,29 @@ export class RoutingState {
   latency(target: Target): number | null {
     const latency = this.#latencies.get(targetId(target))
     return latency && latency.until > this.#now() ? latency.ms : null
+  }
+
+  /**
+   * Returns the expected time of an answer of `output` tokens, ms: the latency, and then the recent time for each token.
+   * Null and Infinity as in `latency`.
+   */
+  answerTime(target: Target, output: number): number | null {
+    const latency = this.latency(target)
+    const rest = this.#rests.peek(targetId(target))
+    return latency !== null && rest && rest.until > this.#now()
+      ? latency + (rest.ms / rest.tokens) * output
+      : latency
+  }
+
+  /** Counts the time from the response start to the end of an answer. The last answer counts a fifth. */
+  completed(target: Target, ms: number, tokens: number): void {
+    const known = this.#rests.get(targetId(target))
+    const kept = known && known.until > this.#now() ? known : { ms: 0, tokens: 0 }
+    this.#rests.set(targetId(target), {
+      ms: kept.ms * (1 - NEW_LATENCY_WEIGHT) + ms,
+      tokens: kept.tokens * (1 - NEW_LATENCY_WEIGHT) + tokens,
+      until: this.#now() + LATENCY_VALID_MS,
+    })
   }
 
   answered(target: Target, ms: number): void {

@@ -123,6 +123,35 @@ test('fastest: each target is tried once, then the fastest is used, and a slow t
   assert.equal(call(usual), 'a', 'measured too long ago, so not known any more')
 })
 
+test('fastest: the time after the first event counts for as many tokens as the route’s calls usually have (ROUTE-10)', () => {
+  const orderFor = (output: number) => {
+    const router = routerOf('fastest')
+    for (const [model, first, each] of [
+      ['a', 100, 10],
+      ['b', 1_000, 1],
+      ['c', 5_000, 0],
+      ['never', 9_000, 0],
+    ] as const) {
+      const { route, tracker } = router.route('auto', input())!
+      assert.equal(route.candidates[0].model, model)
+      tracker.attempt(route.candidates[0], 0)
+      tracker.answered(first)
+      tracker.served(
+        ...([route.candidates[0], null, { input: 10, output, cached_input: 0, cache_write: 0 }] as const),
+        first + each * output,
+      )
+      tracker.over()
+    }
+    return router
+      .route('auto', input())!
+      .route.candidates.map(({ model }) => model)
+      .join(' ')
+  }
+  assert.equal(orderFor(20), 'a b c never')
+  assert.equal(orderFor(400), 'b a c never')
+  assert.equal(orderFor(2_000), 'b c never a')
+})
+
 test('fastest: while a target’s first answer is pending, untried targets are chosen, and then the least busy (ROUTE-10)', () => {
   const router = routerOf('fastest')
   const open = [1, 2, 3, 4, 5].map(() => router.route('auto', input())!)

@@ -9,7 +9,7 @@ export interface Pick {
   readonly random: () => number
   /** Returns the number of open attempts at the target. */
   readonly open: (target: Target) => number
-  /** Returns the target's recent latency, ms; null if unknown, Infinity if the target did not answer. */
+  /** Returns the expected time of an answer, ms; null if unknown, Infinity if the target did not answer. */
   readonly latency: (target: Target) => number | null
   /** Returns the cost to compare of the call at the target, US dollars; null if unknown. Only with `readsCosts`. */
   readonly price: (target: Target) => number | null
@@ -30,4 +30,6 @@ export interface Strategy {
   readonly dependsOnLoad?: true
   /** True if the strategy reads `price`. The order then depends on the input of the call and on its conversation. */
   readonly readsCosts?: true
+  /** True if the strategy reads `latency`, which needs the usual output of the route's calls. */
+  readonly readsLatency?: true
 }

@@ -230,7 +230,7 @@ function costOfSessions(models: readonly string[], sessions: readonly (readonly 
       sum.paid += caches.usd(model, n, last.get(model) ?? -1)
       tracker.attempt(first, 0)
       tracker.answered(1)
-      tracker.served(first, null, caches.tokens(model, n, last.get(model) ?? -1))
+      tracker.served(first, null, caches.tokens(model, n, last.get(model) ?? -1), 2)
       tracker.over()
       last.set(model, n)
       const mix = (each: string) =>

@@ -1,5 +1,5 @@
-// Shortest recent latency first. Equal latencies keep the order of the table. `RoutingState.latency` defines
-// latency and the validity of a measurement.
+// Shortest expected answer first. Equal times keep the order of the table. `RoutingState.answerTime` defines the
+// time and the validity of a measurement.
 import type { Target } from '../../core/call.ts'
 import type { Pick, Strategy } from '../strategy.ts'
 
@@ -11,6 +11,7 @@ import type { Pick, Strategy } from '../strategy.ts'
  */
 export const fastest = {
   dependsOnLoad: true,
+  readsLatency: true,
   order: (targets, pick) =>
     targets
       .map((target) => ({ target, rank: rank(target, pick) }))
