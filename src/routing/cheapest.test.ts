@@ -113,6 +113,10 @@ test('what a target has cached counts until the provider drops it, for the key, 
     0,
   )
   assert.equal(
+    cachedAfter(() => turn(41_000, 's', { purpose: 'compaction' })),
+    40_000,
+  )
+  assert.equal(
     cachedAfter(() => turn(39_000)),
     39_000,
     'two estimates of one text may differ',
@@ -186,6 +190,23 @@ test('each model’s own count of tokens is taken into account, also for a targe
   assert.deepEqual(ratios(3, 3, 12), [1.01, 1.01])
 })
 
+test('an absurd report of tokens counts like a large one, and a request for a conversation that its provider has says nothing about the input', () => {
+  const { serve, router } = started()
+  serve(turn(40_000), { input: 1e15, output: 1e15 }, 'p/a')
+  const { estimate } = router.route('auto', turn(40_000, 'new'))!.route.decision
+  assert.deepEqual([estimate!.output_tokens, at(estimate!, 'p/a').usd! < 1.5], [1_000_000, true])
+
+  const maker = { provider: 'p', model: 'a' }
+  const refusal = () => assert.fail('it was refused')
+  const kept = { what: 'the previous response', maker, nativeOnly: null, refusal }
+  const other = started()
+  const { route, tracker } = other.router.route('auto', turn(10, 's', { kept }))!
+  const tokens = { input: 40_000, cached_input: 0, cache_write: null, output: 300 }
+  tracker.served(route.candidates[0], null, tokens, 2)
+  const after = other.router.route('auto', turn(40_000, 'new'))!.route.decision.estimate!
+  near(at(after, 'p/a').usd, (40_000 * 0.15 + 300 * 0.6) / 1e6)
+})
+
 test('a target that a subscription pays for costs nothing; a target without a price comes last', () => {
   const flat = started({ p: { billing: 'flat' }, models: { 'p/a': { price: { input: 90, output: 90 } } } })
   assert.equal(flat.serve(turn(40_000)).target, 'p/a')
@@ -231,5 +252,5 @@ test('over whole sessions of agents on all pairs of 26 models, the paid cost is 
   const over = (usd: number) => (usd / lowest).toFixed(4)
   t.diagnostic(`${calls} calls: ${over(paid)} of the lowest cost; with a fixed mix, ${over(fixed)}`)
   // A tenth of the pairs may contain the few sessions that cost more.
-  assert.ok(paid / lowest <= (IS_FULL ? 1.01 : 1.05), `${over(paid)} of the lowest cost`)
+  assert.ok(paid / lowest <= (IS_FULL ? 1.01 : 1.02), `${over(paid)} of the lowest cost`)
 })

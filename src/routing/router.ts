@@ -177,7 +177,7 @@ export function createRouter(config: Config, deps: RouterDeps): Router {
       const isNamed = entry.sticky === 'prefix' || readsCosts
       const conversation = sessionId ?? (isNamed ? nameByOpening(traits) : null)
       const follows = conversationOf(entry, conversation, keyName, group, agentId, purpose)
-      const input = readsCosts ? traits.inputTokens : null
+      const input = readsCosts && !kept ? traits.inputTokens : null
       const call = { group, kind: { group: kindOf(name, purpose), prompt: follows.prompt }, input }
       const { facts, estimate } = factsFor(entry, ready, call)
       const ranked = ready.length > 0 ? strategy.order(ready, facts) : []
@@ -243,8 +243,17 @@ function conversationOf(
   const isKnown = conversation !== null && targets.length > 1
   return {
     sticky: isKnown && sticky ? conversationKey('sticky', keyName, conversation, group) : null,
-    // Each agent and background task of a session has its own prompt.
-    prompt: isKnown ? conversationKey('prompt', keyName, conversation, name, agentId, purpose) : null,
+    // Each agent and background task of a session has its own prompt. A summary is asked for after the session's own.
+    prompt: isKnown
+      ? conversationKey(
+          'prompt',
+          keyName,
+          conversation,
+          name,
+          agentId,
+          purpose === 'compaction' ? 'main' : purpose,
+        )
+      : null,
     staysMs: sticky === 'prefix' ? cacheLife : () => Infinity,
     cachedMs: cacheLife,
   }

@@ -19,8 +19,9 @@ const FIRST_GUESS = { calls: 10, runs: 1 }
  * after a pause. In the sessions of `cheapest.test.ts`, half of them costs least: all of them costs 1 % more, and none 28 % more.
  */
 const COUNTED_SHARE = 0.5
-/** Limit for the tokens of a provider relative to our estimate. */
+/** Limits for reported tokens, because a wrong report would count for many calls: input relative to our estimate, output. */
 const MAX_DENSITY = 10
+const MAX_OUTPUT = 1_000_000
 /** Tokens at which a call begins to say how a provider counts. Shorter calls are mostly what surrounds their text. */
 const FEW_TOKENS = 2_000
 
@@ -83,7 +84,8 @@ export class UsualCalls {
    * the conversation's calls, else of the route's, and an ordinary call's if no call has ended.
    */
   expect({ group, prompt }: CallKind, estimate: number | null): ExpectedCall {
-    const output = (prompt === null ? undefined : this.#outputs.peek(prompt)) ?? this.#outputs.peek(group)
+    const own = prompt === null ? undefined : this.#outputs.peek(`${group}\n${prompt}`)
+    const output = own ?? this.#outputs.peek(group)
     const { calls, runs } = this.#runs.peek(group) ?? FIRST_GUESS
     const later = prompt === null ? 0 : (calls / runs - 1) * COUNTED_SHARE
     if (output === undefined)
@@ -105,11 +107,12 @@ export class UsualCalls {
   }
 
   ended({ group, prompt, target, estimate, expected, isLater, tokens }: EndedCall): void {
-    const { input, output = null } = tokens
-    if (output !== null) {
+    const { input } = tokens
+    if (tokens.output != null) {
+      const output = Math.min(tokens.output, MAX_OUTPUT)
       const usual = this.#outputs.get(group) ?? output
-      if (prompt !== null)
-        this.#outputs.set(prompt, moved(this.#outputs.get(prompt) ?? usual, output, NEAR_WEIGHT))
+      const own = `${group}\n${prompt}`
+      if (prompt !== null) this.#outputs.set(own, moved(this.#outputs.get(own) ?? usual, output, NEAR_WEIGHT))
       this.#outputs.set(group, moved(usual, output))
     }
     if (prompt !== null) {
@@ -139,7 +142,7 @@ function treatmentAfter(
   const near = (average: number, of: number, all: number) =>
     all > 0 ? moved(average, Math.min(of / all, 1), NEAR_WEIGHT) : average
   return {
-    reported: known.reported * (1 - NEW_CALL_WEIGHT) + input,
+    reported: known.reported * (1 - NEW_CALL_WEIGHT) + Math.min(input, estimate * MAX_DENSITY),
     estimated: known.estimated * (1 - NEW_CALL_WEIGHT) + estimate,
     found: near(found, cached_input ?? 0, expectedTokens),
     written: near(written, cache_write ?? 0, fresh),
@@ -148,7 +151,7 @@ function treatmentAfter(
 }
 
 const densityOf = ({ reported, estimated }: Treatment): number =>
-  Math.min((reported + FEW_TOKENS) / (estimated + FEW_TOKENS), MAX_DENSITY)
+  (reported + FEW_TOKENS) / (estimated + FEW_TOKENS)
 
 const moved = (average: number, value: number, weight = NEW_CALL_WEIGHT): number =>
   average + weight * (value - average)
