@@ -1,12 +1,25 @@
 // Decodes the bytes of a foreign recording, with size limits: the text of a file, and compressed bodies.
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 
+import { MAX_FILE_BYTES } from '../recording/format.ts'
+
 const MIB = 2 ** 20
 /**
  * Maximum bytes of a body: more than any model sends, and enough for an image in base64. Reading takes up to
  * forty times as much memory.
  */
 export const MAX_IMPORTED_BYTES = 16 * MIB
+
+/** Unpacks a file that was compressed as a whole. */
+export function unpackedFile(bytes: Buffer): Buffer {
+  const unpack = unpackerOf(bytes, 'identity')
+  if (!unpack) return bytes
+  try {
+    return unpack.with(bytes, { maxOutputLength: MAX_FILE_BYTES })
+  } catch (error) {
+    throw new Error(`is ${unpack.name}, and cannot be unpacked (${(error as Error).message}); copy it again`)
+  }
+}
 
 /** Decodes a file by its byte order mark, or as UTF-8 if it has none. Throws if the file is not text. */
 export function decodeText(bytes: Buffer): string {

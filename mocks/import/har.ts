@@ -3,7 +3,10 @@ import { z } from 'zod'
 import { decompress, MAX_IMPORTED_BYTES, refuseLarge } from './decode.ts'
 import { address, headersFromPairs, type ImportFormat } from './interaction.ts'
 
-const headers = z.array(z.object({ name: z.string(), value: z.string() })).transform(headersFromPairs)
+const headers = z
+  .array(z.object({ name: z.string(), value: z.unknown().transform((value) => String(value ?? '')) }))
+  .nullish()
+  .transform((pairs) => headersFromPairs(pairs ?? []))
 
 const exchange = z.object({
   request: z.object({

@@ -5,7 +5,7 @@ import { decompress, refuseLarge } from './decode.ts'
 import { headersFromPairs, type ImportFormat } from './interaction.ts'
 
 const pairs = z
-  .array(z.object({ name: z.string(), value: z.string() }))
+  .array(z.object({ name: z.string(), value: z.unknown().transform((value) => String(value ?? '')) }))
   .nullish()
   .transform((list) => list ?? [])
 

@@ -54,7 +54,7 @@ interface ImportOptions {
 
 const UNREADABLE: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
-  EISDIR: 'is a folder; name the files in it',
+  EISDIR: 'is a folder; name the files in it, or the folder alone',
 }
 
 /** Imports files. Reports and skips files that cannot be read, and exchanges that cannot be stored. */

@@ -1,14 +1,15 @@
 // Picks the reader of a foreign recording by content, not by file name, and reads each exchange separately.
 // Rejects a broken exchange with an error that names it, and a truncated file as a whole.
 import { ZodError } from 'zod'
-import { decodeText } from './decode.ts'
+import { decodeText, unpackedFile } from './decode.ts'
 import { goVcr } from './go-vcr.ts'
 import { har } from './har.ts'
 import { httpmock } from './httpmock.ts'
 import type { ImportFormat, Interaction, Unreadable } from './interaction.ts'
-import { rubyVcr } from './ruby-vcr.ts'
+import { rubyVcr, rVcr } from './ruby-vcr.ts'
 import { vcrpy } from './vcrpy.ts'
-import { yamlDocuments, yamlList } from './yaml.ts'
+import { wireMock } from './wiremock.ts'
+import { parseYaml, yamlDocuments, yamlList } from './yaml.ts'
 
 export interface Foreign {
   readonly format: string
@@ -18,9 +19,10 @@ export interface Foreign {
 /** Throws if no reader knows the format or the file is truncated; the message begins with the file's name. */
 export function readForeign(file: string, content: string | Buffer): Foreign {
   try {
-    const text = typeof content === 'string' ? content.replace(/^\ufeff/, '') : decodeText(content)
+    const text =
+      typeof content === 'string' ? content.replace(/^\ufeff/, '') : decodeText(unpackedFile(content))
     const { format, items } = contentOf(text)
-    const missing = /^\s*\{/.test(text) ? null : format.cut(text, items.at(-1))
+    const missing = /^\s*[{[]/.test(text) ? null : format.cut(text, items.at(-1))
     if (missing) throw new Error(`is truncated: ${missing}; record it again or use a complete copy`)
     return { format: format.name, exchanges: items.map((item) => exchangeOf(format, item)) }
   } catch (cause) {
@@ -42,35 +44,55 @@ interface Content {
 }
 
 function contentOf(text: string): Content {
-  if (/^\s*\{/.test(text)) return jsonContent(text)
+  if (/^\s*[{[]/.test(text)) return jsonContent(text)
   if (/^http_interactions:/m.test(text))
-    return { format: rubyVcr, items: yamlList(text, 'http_interactions') }
+    return { format: vcrOf(text), items: yamlList(text, 'http_interactions') }
   if (/^interactions:/m.test(text)) {
     // Both formats use the same name for the list; vcrpy stores addresses under `uri`, go-vcr under `url`.
-    const format = /^[ \t]+(?:- )?uri:/m.test(text) ? vcrpy : goVcr
+    const format = /^[ \t]+(?:- )?uri:|"uri":/m.test(text) ? vcrpy : goVcr
     return { format, items: yamlList(text, 'interactions') }
   }
+  if (/^log:/m.test(text)) return harContent(parseYaml(text))
   if (/^when:/m.test(text) && /^then:/m.test(text)) return { format: httpmock, items: yamlDocuments(text) }
-  throw new Error('no known recording format (vcrpy, Ruby VCR, go-vcr, HAR, httpmock)')
+  throw unknown(text, {})
 }
 
-interface Json {
-  readonly log?: { readonly entries?: unknown }
-  readonly http_interactions?: unknown
-  readonly interactions?: unknown
-}
+/** The port to R names itself `vcr/1.2.0` or `VCR-vcr/2.1.0`, the original `VCR 6.4.0`. */
+const vcrOf = (text: string): ImportFormat =>
+  /"?recorded_with"?: *["']?(?:VCR-)?vcr\//.test(text) ? rVcr : rubyVcr
 
 function jsonContent(text: string): Content {
   const json = parsed(text)
-  const lists: [ImportFormat, unknown, string][] = [
-    [har, json.log?.entries, 'log.entries'],
-    [rubyVcr, json.http_interactions, 'http_interactions'],
-    [vcrpy, json.interactions, 'interactions'],
+  const { log, http_interactions, interactions, mappings } = json
+  if (typeof log === 'object' && log !== null) return harContent(json)
+  const single = isMapping(json) ? [json] : undefined
+  const lists: [ImportFormat, unknown][] = [
+    [vcrOf(text), http_interactions],
+    [vcrpy, interactions],
+    [wireMock, mappings ?? single],
   ]
-  for (const [format, items] of lists) if (Array.isArray(items)) return { format, items }
-  if ('log' in json) throw new Error('log.entries is not a list; export it again')
-  throw new Error('no known recording format (vcrpy, Ruby VCR, go-vcr, HAR, httpmock)')
+  for (const [format, items] of lists)
+    if (Array.isArray(items) && !items.some(isPact)) return { format, items }
+  throw unknown(text, json)
 }
+
+function harContent(json: unknown): Content {
+  const { log } = json as { log?: { entries?: unknown } }
+  if (Array.isArray(log?.entries)) return { format: har, items: log.entries }
+  throw new Error('log.entries is not a list; export it again')
+}
+
+const isMapping = ({ request, response }: Json): boolean =>
+  typeof response === 'object' &&
+  typeof request === 'object' &&
+  request !== null &&
+  ['url', 'urlPath', 'urlPattern', 'urlPathPattern'].some((name) => name in request)
+const isPact = (item: unknown): boolean => {
+  const { description, request } = (item ?? {}) as { description?: unknown; request?: Json }
+  return description !== undefined && request?.uri === undefined
+}
+
+type Json = Readonly<Record<string, unknown>>
 
 function parsed(text: string): Json {
   try {
@@ -81,20 +103,60 @@ function parsed(text: string): Json {
   }
 }
 
+/** Formats that are recognized only to be named. */
+const OTHERS: readonly [name: string, mark: RegExp][] = [
+  ['nock', /"scope"\s*:/],
+  ['Postman', /schema\.getpostman\.com/],
+  ['OpenAPI', /^\s*(?:\{\s*)?"?(?:openapi|swagger)"?\s*:/],
+  ['Hoverfly', /"pairs"\s*:/],
+  ['MockServer', /"httpRequest"\s*:/],
+  ['Pact', /"consumer"\s*:/],
+  ['Mountebank', /"(?:imposters|predicates)"\s*:/],
+  ['Insomnia', /"_type"\s*:\s*"export"/],
+  ['a Waybill recording', /"origin"\s*:\s*"(?:recorded|authored|synthetic)"/],
+]
+
+/** Says in words what a file is that no reader knows. */
+function unknown(text: string, json: Json): Error {
+  const start = text.slice(0, 100_000)
+  const name = OTHERS.find(([, mark]) => mark.test(start))?.[0]
+  const members = Array.isArray(json) ? 'a list' : Object.keys(json).slice(0, 5).join(', ')
+  const looks = name
+    ? `looks like ${name}: `
+    : text.trim() === ''
+      ? 'is empty: '
+      : members === ''
+        ? ''
+        : `is JSON with ${members}: `
+  return new Error(`${looks}no known recording format (${FORMATS})`)
+}
+
+const FORMATS = 'vcrpy, VCR of Ruby or R, go-vcr, HAR, httpmock, WireMock'
+
 function exchangeOf(format: ImportFormat, item: unknown): Interaction | Unreadable {
   if (typeof item === 'object' && item !== null && 'refused' in item) return item as Unreadable
   try {
     const read = format.read(item)
     return { ...read, method: read.method.toUpperCase() }
   } catch (error) {
-    return { refused: reasonOf(error) }
+    return { refused: reasonOf(error, item) }
   }
 }
 
-/** Returns the reason in one line; for an invalid format, the first violation only. */
-function reasonOf(cause: unknown): string {
+/** Returns the reason in one line; for an invalid exchange, what its first wrong member is. */
+function reasonOf(cause: unknown, item?: unknown): string {
   if (!(cause instanceof ZodError))
     return (cause as Error).message.replace(/\s*\n[\s\S]*$/, '').replace(/:$/, '')
-  const [{ path, message }] = cause.issues as [ZodError['issues'][0]]
-  return `${path.join('.') || 'the whole'}: ${message}`
+  const [first] = cause.issues as [ZodError['issues'][0]]
+  const place = first.path.join('.') || 'the exchange'
+  const at = (value: unknown, name: PropertyKey) => (value as Record<PropertyKey, unknown> | null)?.[name]
+  const found = kindOf(first.path.reduce(at, item))
+  return found === 'nothing' ? `${place} is missing` : `${place} is ${found} that does not fit the format`
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'an object'
+  return typeof value === 'string' ? 'a text' : `a ${typeof value}`
 }

@@ -5,7 +5,7 @@ import { MAX_IMPORTED_BYTES } from './decode.ts'
 import type { Unreadable } from './interaction.ts'
 
 /** Throws a YAMLParseError with line and column. */
-function parseYaml(text: string): unknown {
+export function parseYaml(text: string): unknown {
   return parse(text, {
     logLevel: 'error',
     customTags: ['!binary', 'tag:yaml.org,2002:binary'].map((tag) => ({

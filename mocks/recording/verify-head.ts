@@ -18,7 +18,7 @@ const NOTES = [
   /^It came compressed \([a-z, ]{2,30}\); chunks and pace are not the provider's\.$/,
 ]
 const IMPORTED =
-  /^imported from a (?:vcrpy|Ruby VCR|go-vcr|HAR|httpmock) file, sha256 [\da-f]{16}, exchange \d{1,9}, sha256 [\da-f]{16}$/
+  /^imported from a (?:vcrpy|Ruby VCR|R vcr|go-vcr|HAR|httpmock|WireMock) file, sha256 [\da-f]{16}, exchange \d{1,9}, sha256 [\da-f]{16}$/
 const LIVE = /^a live exchange with (.+)$/
 
 /**

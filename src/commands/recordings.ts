@@ -1,5 +1,6 @@
 // `waybill recordings`: lists, verifies and imports recordings. Reads and writes files; reaches no provider.
-import { mkdirSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Imported, importRecordings } from '../../mocks/import/import.ts'
 import { providers } from '../../mocks/providers/registry.ts'
 import { type KeepOptions, keepIn } from '../../mocks/recording/digest-key.ts'
@@ -95,7 +96,7 @@ function sumUp(blanked: readonly Blanked[]): void {
  * import a folder of cassettes notice.
  */
 export function importFiles({
-  files,
+  files: named,
   out,
   provider,
   canary,
@@ -117,6 +118,7 @@ export function importFiles({
   if (keeping.keepAnswers || keeping.keepText || keeping.keepRequests)
     mkdirSync(out, { recursive: true, mode: 0o700 })
   const keep = keepIn(out, keeping)
+  const files = named.flatMap(filesOf)
   const shared = sharedFolder(files)
   const today = new Date().toISOString().slice(0, 10)
   const { onExchange, clear } = importProgress()
@@ -155,6 +157,29 @@ export function importFiles({
   const [, written = 0, known = 0, refused = 0] = sums
   if (refused > 0) throw new Error(`${refused} refused, for the reasons above; ${written + known} imported`)
   if (written + known === 0) throw new Error('nothing was imported: the files hold no exchanges')
+}
+
+/** Names of files in a folder that may be recordings of other projects. */
+const CASSETTE = /\.(?:ya?ml|json|har)(?:\.gz|\.zst)?$/i
+
+/** Returns the files of an argument: of a folder its cassettes, of a pattern that the shell left all that fit. */
+function filesOf(name: string): string[] {
+  const below = (dir: string) =>
+    readdirSync(dir, { recursive: true, encoding: 'utf8' })
+      .filter((file) => CASSETTE.test(file) && !/(?:^|[\\/])(?:\.|node_modules[\\/])/.test(file))
+      .sort()
+      .map((file) => join(dir, file))
+  const isFolder = statSync(name, { throwIfNoEntry: false })?.isDirectory()
+  const found = isFolder
+    ? below(name)
+    : /[*?[{]/.test(name) && !existsSync(name)
+      ? globSync(name).sort()
+      : [name]
+  if (found.length === 0)
+    throw new UsageError(
+      `${name}: there are no files with the ending .yaml, .yml, .json or .har, packed or not`,
+    )
+  return found
 }
 
 /** Interval between lines of progress, ms. */

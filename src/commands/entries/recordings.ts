@@ -82,9 +82,14 @@ export const addRecordings: CommandEntry = (program, { env, config }) => {
     .action(async (dir, options) => (await import('../recordings.ts')).verify({ dir, ...options }))
   recordings
     .command('import <files...>')
-    .description('turn vcrpy, Ruby VCR, go-vcr, HAR and httpmock files into redacted recordings')
+    .description(
+      'turn files of vcrpy, VCR (Ruby, R), go-vcr, HAR, httpmock and WireMock into redacted recordings; also folders and patterns',
+    )
     .requiredOption('--out <dir>', 'directory for the recordings')
-    .option('--provider <name>', 'provider of the recordings, for files that name no host (httpmock)')
+    .option(
+      '--provider <name>',
+      'provider of the recordings, for files that name no host (httpmock, WireMock)',
+    )
     .option('--canary <text...>', 'credentials or texts that must not appear in recordings')
     .option('--keep-answers', 'keep the models’ answers; requests are stored only as keyed digests')
     .option('--keep-text', 'also keep the texts of the requests, so that people can read them')
