@@ -1,7 +1,7 @@
 // `waybill models prices`: shows what is priced, and from where. Reads the configuration and the tables only.
 import { loadConfig } from '../config/load.ts'
 import { priceLine } from '../core/budget.ts'
-import { createPricer, originOf, pricedModels, pricingOf } from '../pricing/pricing.ts'
+import { createPricer, pricedModels, priceOrigin, pricingOf } from '../pricing/pricing.ts'
 import { clock } from '../shared/clock.ts'
 import { table } from '../terminal/table.ts'
 import { complain, print, json as toJson } from './output.ts'
@@ -49,7 +49,7 @@ export async function printPrices({ filter, config: file, json, env }: PricesOpt
       model: id,
       billing: cost.flat ? 'flat' : 'metered',
       rates,
-      source: rates && originOf(target, pricing, now),
+      source: rates && priceOrigin(target, pricing, now),
     }
   })
   if (json) {

@@ -80,7 +80,7 @@ export const ownModels = (provider: string): string[] =>
   priceLines().models.flatMap((line) => (line.provider === provider ? line.model : []))
 
 /** Returns the title and the date of a source of our lines. */
-export const sourceOf = (source: string): PriceFile['sources'][string] => priceLines().sources[source]!
+export const priceSource = (source: string): PriceFile['sources'][string] => priceLines().sources[source]!
 
 /** Words for the tier or speed with the listed price, at any provider. */
 const LISTED = new Set(['default', 'standard', 'on_demand'])

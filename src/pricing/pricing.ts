@@ -16,7 +16,7 @@ import type { Served, TokenKind } from '../core/served.ts'
 import { packageTable } from '../models/facts.ts'
 import { clock } from '../shared/clock.ts'
 import { packageFile } from '../shared/package-root.ts'
-import { ownModels, ownRates, sourceOf } from './axes.ts'
+import { ownModels, ownRates, priceSource } from './axes.ts'
 import { type Cost, type OwnPrice, type PricedTokens, UNKNOWN_USAGE } from './cost.ts'
 import { type NameOf, servedCost, UNKNOWN_MODEL } from './served-cost.ts'
 import { type KnownNames, pricedName } from './who-answered.ts'
@@ -239,7 +239,7 @@ function namesOf(
 const ratesIn = (entry: Entry | null) => entry?.provider.models[0]?.prices
 
 /** Returns the source of a target's price at a time; null if the price is unknown. */
-export function originOf(
+export function priceOrigin(
   target: Pick<Target, 'provider' | 'model'>,
   pricing: Pricing,
   at: number,
@@ -358,7 +358,8 @@ function find(target: Pick<Target, 'provider' | 'model'>, pricing: Pricing, at: 
   if (rates) return made(rates, { source: 'config', origin: { title: 'your configuration', date: null } })
   const known = providerOf(provider, pricing.baseUrls)
   const line = known && ownRates({ provider: known.id, model, at })
-  if (line) return made(line.rates as ModelPrice, { source: 'waybill', origin: sourceOf(line.source) }, line)
+  if (line)
+    return made(line.rates as ModelPrice, { source: 'waybill', origin: priceSource(line.source) }, line)
   const found = inTable(target, pricing.baseUrls)
   return (
     found && {
