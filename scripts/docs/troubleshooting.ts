@@ -62,7 +62,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   price_unknown: {
     happened:
       'The key has a budget, but the price of the model is not known, so the gateway cannot enforce the budget.',
-    todo: 'Set `models.PROVIDER/MODEL.price`, or `budget.unpriced: allow` for this key.',
+    todo: 'Write the line that the message gives under `models`, with the prices of a million tokens in US dollars, or set `budget.unpriced: allow` for this key. `waybill models prices` lists the known prices.',
   },
   model_not_found: {
     happened:

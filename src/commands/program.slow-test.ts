@@ -84,7 +84,7 @@ ${keys(limits)}`
   assert.match(stdout, /: ok, 1 provider, 1 route, 1 key\n$/)
   assert.equal(
     stderr,
-    `waybill: ${file}: warning: no price is known for a/unknown, so it does not count towards the budget of ann; set models.a/unknown.price\n`,
+    `waybill: ${file}: warning: no price is known for a/unknown, so it does not count towards the budget of ann; write under models: a/unknown: { price: { input: INPUT, output: OUTPUT } }\n`,
   )
   writeFileSync(file, config(''))
   assert.equal(waybill('config', 'check', '-c', file).stderr, '')

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
+import { testGateway } from '../../test/test-gateway.ts'
 import { gatewayAtModels } from '../../test/test-models.ts'
 import { ResponsesTraits } from './traits.ts'
 
@@ -115,6 +116,43 @@ test('tools in the input keep their place at a Responses provider, and only mode
     assert.deepEqual(body.input[0], ADDED)
     assert.equal(headers[marker] !== undefined, passes, model)
   }
+})
+
+test('a model about which nothing is known receives the marker, and is asked again without it if it refuses', async (t) => {
+  const marker = 'x-openai-internal-codex-responses-lite'
+  const received: boolean[] = []
+  const { get } = await testGateway(t, {
+    providers: {
+      alpha: (response, { headers }) => {
+        const isMarked = headers[marker] !== undefined
+        received.push(isMarked)
+        response.writeHead(isMarked ? 400 : 200, { 'content-type': 'application/json' })
+        const message = 'This model is not supported when using X-OpenAI-Internal-Codex-Responses-Lite.'
+        const answer = {
+          id: 'resp_1',
+          object: 'response',
+          status: 'completed',
+          model: 'gpt-7-nova',
+          output: [],
+        }
+        response.end(
+          JSON.stringify(isMarked ? { error: { message, type: 'invalid_request_error' } } : answer),
+        )
+      },
+    },
+    dialects: { alpha: ['responses'] },
+    config: 'routes: { auto: { targets: [ { model: alpha/gpt-7-nova } ] } }',
+  })
+  const call = (headers: Record<string, string>) =>
+    get('/v1/responses', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ model: 'auto', input: 'hi' }),
+    })
+  assert.equal((await call({ [marker]: 'true' })).status, 200)
+  assert.deepEqual(received, [true, false])
+  assert.equal((await call({})).status, 200)
+  assert.deepEqual(received, [true, false, false])
 })
 
 test('a request with tools in its input counts as a request with tools, and the definitions count in full', () => {

@@ -74,7 +74,10 @@ export const upstream = {
     }
   },
 
-  withoutRefused({ continues, ...request }, { code }) {
+  withoutRefused({ continues, ...request }, { code, message }) {
+    // A model about which nothing is known receives the marker, and may refuse it.
+    if (LITE_REFUSED.test(message) && request.forwarded.includes(LITE_MARKER))
+      return { ...request, ...(continues && { continues }), forwarded: withoutLiteMarker(request.forwarded) }
     // The provider has deleted a conversation that the gateway still has.
     if (code === 'previous_response_not_found' && continues) return { ...request, text: continues.text }
     return code === 'invalid_encrypted_content' ? withoutEncrypted(request) : null
@@ -98,11 +101,14 @@ function requestTo(path: string): UpstreamDialect['request'] {
   }
 }
 
+const LITE_MARKER = 'x-openai-internal-codex-responses-lite'
+const LITE_REFUSED = /codex-responses-lite/i
+
 /**
  * Removes the header that marks Codex's reduced format. The public format means the same without the header.
  */
 const withoutLiteMarker = (forwarded: readonly string[]): string[] =>
-  forwarded.filter((_, at) => forwarded[at - (at % 2)] !== 'x-openai-internal-codex-responses-lite')
+  forwarded.filter((_, at) => forwarded[at - (at % 2)] !== LITE_MARKER)
 
 /**
  * Removes reasoning of another provider; null if the request has none. All other bytes of the client stay
