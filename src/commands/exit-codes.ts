@@ -38,6 +38,7 @@ export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
   sessions: ['shown', SILENT, CONFIG],
   export: ['written', SILENT, CONFIG],
   reconcile: ['every line is equal', 'something differs, or a report cannot be fetched or read', CONFIG],
+  whatif: ['estimated', 'the record cannot be read', CONFIG],
   run: [
     "the program's own exit code; 128 plus the number of the signal that ended it",
     'the program cannot be run, or the gateway does not answer',

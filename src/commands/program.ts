@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../core/errors.ts'
 import { addMcp, addRun, addStatusline } from './entries/agents.ts'
-import { addCostSums, addExport, addLogs, addReconcile, addSessions } from './entries/calls.ts'
+import { addCostSums, addExport, addLogs, addReconcile, addSessions, addWhatIf } from './entries/calls.ts'
 import { addConform, addJudge, addTarget } from './entries/conformance.ts'
 import type { CommandEntry, Env } from './entries/entry.ts'
 import { addFleet } from './entries/fleet.ts'
@@ -38,6 +38,7 @@ const COMMANDS: readonly CommandEntry[] = [
   addCostSums,
   addExport,
   addReconcile,
+  addWhatIf,
   addRun,
   addUi,
   addMcp,

@@ -566,6 +566,41 @@ export type CallDetail = CallRecord & {
   readonly artifact: { readonly available: boolean; readonly bytes: number }
 }
 
+/** A call with the facts that its cost on another route depends on, as a row of the database. */
+export interface PastCall
+  extends Pick<
+    CallRecord,
+    | 'id'
+    | 'endpoint'
+    | 'state'
+    | 'route'
+    | 'session_id'
+    | 'agent_id'
+    | 'purpose'
+    | 'key_name'
+    | 'client'
+    | 'cache'
+    | 'latency_ms'
+    | 'ttft_ms'
+    | 'cost_usd'
+    | 'flat_usd'
+    | 'cache_lost'
+  > {
+  readonly replayed: number
+  /** `provider/model` that answered, or was tried last. */
+  readonly target: string
+  /** The targets that failed before, one a line; null if none did. */
+  readonly failed: string | null
+  readonly tokens_input: number | null
+  readonly tokens_output: number | null
+  readonly tokens_cached_input: number | null
+  readonly tokens_cache_write: number | null
+  /** JSON. */
+  readonly cost_missing: string | null
+  /** JSON. */
+  readonly usage: string | null
+}
+
 type CallFields = typeof CALL_FIELDS
 type FilterOf<F> = F extends { readonly filter: infer Name extends string } ? Name : never
 type FilterValue<F> = F extends { readonly kind: 'status' }

@@ -11,6 +11,7 @@ import type { Refusals } from '../http/refusals.ts'
 import type { LearnedRefusal } from '../models/learned.ts'
 import type { Feed } from '../observe/feed.ts'
 import type { Router } from '../routing/router.ts'
+import type { WhatIf } from '../routing/what-if.ts'
 import type { Reads } from '../store/reads.ts'
 import type { FactsOf } from './model-limits.ts'
 import type { RecordingSummary } from './schemas.ts'
@@ -70,6 +71,11 @@ export interface ReadContext {
   ) => Readonly<Record<string, readonly string[]>>
   /** Facts about a configured model, `provider/model`. */
   readonly factsOf: FactsOf
+  /**
+   * Begins to reprice the record on a route, or on a `provider/model`; null if there is no such model. `direct`:
+   * also reprices calls that named a fixed model.
+   */
+  readonly whatIf: (route: string, direct: boolean) => WhatIf | null
   /** Parameters that providers have refused. */
   readonly learned: () => readonly LearnedRefusal[]
   /** Calls of all gateways that share a log. */

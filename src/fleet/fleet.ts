@@ -375,8 +375,9 @@ function readShared(journal: Journal, thread: FleetThread): Reads {
   })
   return {
     ...shared,
-    // Each instance has its own retention and stores the artifacts of its own calls.
+    // Each instance has its own retention, stores the artifacts of its own calls, and reprices only these.
     fill: journal.calls.fill,
+    past: journal.calls.past,
     artifact: journal.calls.artifact,
     async makerOf(responseId, keyName) {
       const own = await journal.calls.makerOf(responseId, keyName)

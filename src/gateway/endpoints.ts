@@ -27,6 +27,7 @@ import { sessionRead, sessions } from '../endpoints/sessions.ts'
 import { SIGN_IN } from '../endpoints/sign-in.ts'
 import { statusline } from '../endpoints/statusline.ts'
 import { usageHistory, usageLogs } from '../endpoints/usage.ts'
+import { whatIf } from '../endpoints/what-if.ts'
 import { type OpenApi, openApi } from '../http/openapi.ts'
 import { passthroughEndpoints } from '../passthrough/endpoints.ts'
 
@@ -46,6 +47,7 @@ export const READS = [
   refusedCalls,
   usageLogs,
   usageHistory,
+  whatIf,
   sessions,
   sessionRead,
   autoRouting,

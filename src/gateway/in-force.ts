@@ -5,7 +5,6 @@ import type { CallContext } from '../call/context.ts'
 import type { Config, KeyConfig, Loaded } from '../config/load.ts'
 import { pairsIn } from '../config/otel.ts'
 import { needRestart } from '../config/restart.ts'
-import { targetId } from '../core/call.ts'
 import { ConfigError } from '../core/errors.ts'
 import type { Log } from '../core/process-log.ts'
 import { CredentialMemory } from '../credentials/memory.ts'
@@ -30,7 +29,7 @@ import { createGrowingMask } from '../shared/redact.ts'
 import { cleanLabel } from '../terminal/clean.ts'
 import { refuseOpenAccess } from './listen.ts'
 import type { GatewayOptions } from './options.ts'
-import { connect, factsIn, plainLossesIn } from './providers.ts'
+import { connect, factsIn, isForAccountBy, plainLossesIn, whatIfIn } from './providers.ts'
 
 /** Maximum number of open reads. A read of 200 calls occupies the reading thread for some milliseconds. */
 const MAX_READS = 128
@@ -52,7 +51,10 @@ interface InForceDeps {
   readonly meters: Pick<Metrics, 'configure'>
   readonly fleet: Pick<Fleet, 'configured'> | undefined
   /** Parts of a context that survive a reload. */
-  readonly readParts: Omit<ReadContext, 'config' | 'router' | 'plainLosses' | 'factsOf' | 'configuration'>
+  readonly readParts: Omit<
+    ReadContext,
+    'config' | 'router' | 'plainLosses' | 'factsOf' | 'whatIf' | 'configuration'
+  >
   readonly callParts: Pick<
     CallContext,
     | 'replay'
@@ -134,7 +136,7 @@ function contextOf(
   const router = createRouter(config, {
     ...{ now, random, routingState },
     canTranslate: canTranslate(dialects),
-    isForAccount: (target) => factsOf(targetId(target)).reasoning_for === 'account',
+    isForAccount: isForAccountBy(factsOf),
   })
   const mask = createGrowingMask([
     ...secrets.values(),
@@ -154,6 +156,7 @@ function contextOf(
       router,
       plainLosses: plainLossesIn(config, dialects),
       factsOf,
+      whatIf: whatIfIn(config, dialects),
       configuration,
       ...readParts,
     },

@@ -1,5 +1,6 @@
 // Builds the configured providers for the pipeline, with their dialects and connections.
 import type { Config, ProviderConfig } from '../config/load.ts'
+import { targetId } from '../core/call.ts'
 import { type CredentialContext, credentialsOf } from '../credentials/registry.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import { canTranslate, plainLosses, upstreamsOf } from '../dialects/translate.ts'
@@ -10,7 +11,11 @@ import { PLATFORMS } from '../platforms/registry.ts'
 import type { Connections } from '../providers/connections.ts'
 import { type ProxySettings, proxyFor } from '../providers/proxy.ts'
 import type { Provider } from '../providers/send.ts'
+import { createRouter } from '../routing/router.ts'
+import type { IsForAccount } from '../routing/table.ts'
+import { WhatIf } from '../routing/what-if.ts'
 import { readBounded } from '../shared/bounded-file.ts'
+import { clock } from '../shared/clock.ts'
 
 /** Returns the provider side for clients of each dialect. */
 function spokenFor(
@@ -44,6 +49,29 @@ export function factsIn(config: Config): ReadContext['factsOf'] {
 }
 
 export const translatable = canTranslate(DIALECTS)
+
+/** Returns a function that begins to reprice the record on a route; null for an unknown model. */
+export function whatIfIn(config: Config, dialects: Dialects = DIALECTS): ReadContext['whatIf'] {
+  const factsOf = factsIn(config)
+  const conversations = Object.values(dialects).filter(({ blocks }) => blocks)
+  const endpoints = conversations.flatMap(({ client: { name, path, alsoAt = [] } }) =>
+    [path, ...alsoAt].map((each) => [each.replace('*', '{model}'), name] as const),
+  )
+  const names = new Map(endpoints)
+  const deps = {
+    ...{ config, canTranslate: canTranslate(dialects), isForAccount: isForAccountBy(factsOf) },
+    dialectOf: (endpoint: string) => names.get(endpoint),
+    cacheOf: (id: string) => factsOf(id).cache,
+  }
+  const { resolve } = createRouter(config, { ...deps, now: clock.now, random: Math.random })
+  return (route, direct) => (resolve(route) ? new WhatIf({ ...deps, route, direct }) : null)
+}
+
+/** Returns a function that finds targets whose reasoning only their own account can read. */
+export const isForAccountBy =
+  (factsOf: ReadContext['factsOf']): IsForAccount =>
+  (target) =>
+    factsOf(targetId(target)).reasoning_for === 'account'
 
 /** Maximum size of a certificate file, in bytes. */
 const MAX_CA_BYTES = 2 ** 20

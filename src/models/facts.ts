@@ -63,6 +63,15 @@ const FACTS = {
   retires: z.iso
     .date()
     .describe('The day from which its provider may refuse it (UTC), as the provider announced it.'),
+  cache: z
+    .strictObject({
+      by: z
+        .enum(['provider', 'request'])
+        .describe('provider: every prompt is cached. request: only what the request marks.'),
+      min: tokens.describe('The shortest prompt that is cached, in tokens.'),
+      step: tokens.default(1).describe('Cached tokens are a multiple of this number.'),
+    })
+    .describe('The way in which the model caches prompts. The lifetime is `prompt_cache` of the provider.'),
 } as const
 
 const factsSchema = z.strictObject(FACTS).partial()

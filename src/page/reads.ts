@@ -22,6 +22,7 @@ export interface ListAnswer {
   readonly next_cursor: string | null
 }
 export type HistoryAnswer = Answer<typeof usageHistory>
+export type { WhatIfAnswer } from '../endpoints/what-if.ts'
 export type RoutesAnswer = Answer<typeof routes>
 export type ResolveAnswer = Answer<typeof resolve>
 export type SessionsAnswer = Answer<typeof sessions>

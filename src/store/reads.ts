@@ -1,6 +1,6 @@
 // Every query on the record, with the type of its result. Independent of the database.
 import type { Tokens } from '../core/call.ts'
-import type { CallDetail, CallRecord } from '../core/record.ts'
+import type { CallDetail, CallRecord, PastCall } from '../core/record.ts'
 import type { CallFilter, Page } from './filters.ts'
 import type { KeptRowReads } from './kept-rows.ts'
 
@@ -220,8 +220,14 @@ export interface FillReads {
   ): { readonly calls: number; readonly fills: readonly Fill[] }
 }
 
+export interface PastReads {
+  /** Returns up to `limit` calls, oldest first, beginning after the call `after`. */
+  past(span: Span, after: string, limit: number, keyName?: string): readonly PastCall[]
+}
+
 /** Reads on the database itself; each may throw. */
 export type AllReads = FillReads &
+  PastReads &
   CallLogReads &
   ArtifactReads &
   UsageReads &
@@ -246,6 +252,7 @@ const NAMES: Readonly<Record<ReadName, true>> = {
   history: true,
   targets: true,
   fill: true,
+  past: true,
   routing: true,
   sessions: true,
   session: true,

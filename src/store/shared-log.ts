@@ -169,8 +169,8 @@ export interface SharedSchema {
 
 export type SharedChore = Extract<Chore, `${string}_shared_${string}`>
 
-/** Each instance has its own artifacts and retention. */
-export type SharedReads = Omit<Reads, 'artifact' | 'fill'>
+/** Each instance has its own artifacts and retention, and reprices only its own calls. */
+export type SharedReads = Omit<Reads, 'artifact' | 'fill' | 'past'>
 
 /** Every method rejects if the log cannot be reached. */
 export interface SharedLog {

@@ -102,6 +102,23 @@ export const addReconcile: CommandEntry = (program, { env, config, finish }) => 
     )
 }
 
+export const addWhatIf: CommandEntry = (program, { env, config }) => {
+  program
+    .command('whatif')
+    .description(
+      'estimate what the calls on record would have cost on another route, or with the prices of another configuration; causes no inference',
+    )
+    .requiredOption('--route <name>', 'the route, or a provider/model')
+    .option('--since <time>', 'only calls since then: 15m, 1h, 7d, a date, or a date with a time', '30d')
+    .option('--until <time>', 'only calls before then, in the same forms')
+    .option('--data <directory>', 'the record; default: that of the configuration')
+    .option('--direct', 'reprice also calls that named a fixed model')
+    .option('--json', 'print JSON')
+    .option(...config)
+    .addHelpText('after', example('waybill whatif --route auto --since 30d'))
+    .action(async (options) => (await import('../what-if.ts')).printWhatIf({ ...options, env }))
+}
+
 /** Adds the options that filter a list of calls. */
 const filtered = (command: Command): Command =>
   command

@@ -11,6 +11,7 @@ import { callsHref, change, params } from '../place.ts'
 import type { ResolveAnswer, RoutesAnswer } from '../reads.ts'
 import { Learned } from './learned.tsx'
 import { Spans, windowOf } from './spans.tsx'
+import { Estimates } from './what-if.tsx'
 
 export function Routes() {
   const path = `/api/routes?window=${windowOf()}`
@@ -53,6 +54,7 @@ export function Routes() {
           />
         </section>
       )}
+      <Estimates names={data?.routes.map(({ name }) => name) ?? []} />
       <Learned />
     </>
   )

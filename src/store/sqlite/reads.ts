@@ -8,6 +8,7 @@ import { openCallLogs } from './call-logs.ts'
 import type { OpenFiles } from './data-files.ts'
 import { openFillReads } from './fill.ts'
 import { openKeptReads } from './kept-rows.ts'
+import { openPastReads } from './past.ts'
 import { openRoutingShares } from './routing-shares.ts'
 import { openSessions } from './sessions.ts'
 import { type StartThread, type Thread, ThreadError } from './thread.ts'
@@ -27,6 +28,7 @@ export const openReads = (db: Database): AllReads => ({
   ...openArtifactReads(db),
   ...openUsage(db),
   ...openFillReads(db),
+  ...openPastReads(db),
   ...openRoutingShares(db),
   ...openSessions(db),
   ...openKeptReads(db),
