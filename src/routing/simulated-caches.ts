@@ -37,33 +37,39 @@ interface Conversation {
 
 const HOUR_MS = 3_600_000
 const MAX_CONVERSATIONS = 20_000
+/** Number of cases from which a share is used as it is. */
+const MIN_CASES = 500
 /** Path at which clients mark what is to be cached. */
 const MARKING_ENDPOINT = '/v1/messages'
 
-/**
- * Decides events that are not on record, as often as they are on record. Weighs them by their tokens, because costs
- * grow with these, and spreads them evenly.
- */
+/** Decides events that are not on record, as often as on record, evenly among prompts of similar length. */
 export class Drawn {
-  #known = { all: 0, happened: 0 }
-  #drawn = { all: 0, happened: 0 }
+  #known = 0
+  #happened = 0
+  /** Numbers of decisions and events, by the length of the prompt. */
+  readonly #drawn = new Map<number, { all: number; happened: number }>()
 
   /** Counts a case that is on record. */
-  note(tokens: number, happened: boolean): void {
-    this.#known.all += tokens
-    if (happened) this.#known.happened += tokens
+  note(happened: boolean): void {
+    this.#known++
+    if (happened) this.#happened++
   }
 
-  get share(): number {
-    return this.#known.all === 0 ? 0 : this.#known.happened / this.#known.all
+  /** Returns the share of events among the cases on record. Few cases are filled up with `usual`. */
+  share(usual = 0): number {
+    const fill = usual === 0 ? 0 : Math.max(0, MIN_CASES - this.#known)
+    return this.#known + fill === 0 ? 0 : (this.#happened + fill * usual) / (this.#known + fill)
   }
 
   /** Returns true if the event happens in a case that is not on record. */
-  draw(tokens: number, share = this.share): boolean {
-    this.#drawn.all += tokens
-    if (this.#drawn.happened + tokens / 2 > share * this.#drawn.all) return false
-    this.#drawn.happened += tokens
-    return true
+  draw(tokens: number, share = this.share()): boolean {
+    const length = Math.round(2 * Math.log2(tokens + 1))
+    const drawn = this.#drawn.get(length) ?? { all: 0, happened: 0 }
+    this.#drawn.set(length, drawn)
+    drawn.all++
+    const happens = drawn.happened + 0.5 < share * drawn.all
+    if (happens) drawn.happened++
+    return happens
   }
 }
 
@@ -127,7 +133,7 @@ export class SimulatedCaches {
     const findable = whole(cacheable, this.#factsOf(place))
     if (found !== null && findable > 0 && cache_lost === null && target === place && at < until) {
       const isOther = found < findable
-      this.#isOther.note(prompt, isOther)
+      this.#isOther.note(isOther)
       return isOther ? found : Math.max(found, Math.min(prompt, tokens_input!))
     }
     return tokens_input! < prompt || this.#isOther.draw(prompt) ? opening : prompt

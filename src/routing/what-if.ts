@@ -52,7 +52,6 @@ type TargetSum = {
 
 /** A target as on record. */
 interface OnRecord {
-  tries: number
   readonly fails: Drawn
   calls: number
   output: number
@@ -206,8 +205,8 @@ export class WhatIf {
   }
 
   #failureShare(id: string): number {
-    const own = this.#onRecord.get(id)
-    return (own && own.tries >= MIN_KNOWN ? own.fails : this.#allFails).share
+    const usual = this.#allFails.share()
+    return this.#onRecord.get(id)?.fails.share(usual) ?? usual
   }
 
   /** Counts the attempts of a call for the figures of their targets. */
@@ -218,9 +217,8 @@ export class WhatIf {
       const known = this.#onRecord.get(id) ?? unknownTarget()
       this.#onRecord.set(id, known)
       const hasAnswered = isAnswered && id === target
-      known.tries++
-      known.fails.note(1, !hasAnswered)
-      this.#allFails.note(1, !hasAnswered)
+      known.fails.note(!hasAnswered)
+      this.#allFails.note(!hasAnswered)
       if (!hasAnswered) continue
       known.calls++
       known.output += tokens_output
@@ -302,7 +300,7 @@ export async function repriceAll(
 }
 
 const unknownTarget = (): OnRecord => ({
-  ...{ tries: 0, fails: new Drawn(), calls: 0, output: 0, waits: 0, writes: false },
+  ...{ fails: new Drawn(), calls: 0, output: 0, waits: 0, writes: false },
 })
 
 const noCalls = (target: string): TargetSum => ({

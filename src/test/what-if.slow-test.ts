@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { SYSTEM_CLOCK } from '../shared/clock.ts'
-import { manualClock } from '../shared/test-clock.ts'
+import { dated } from '../shared/test-clock.ts'
 import { cachingProvider } from './test-caching-provider.ts'
 import { runCli } from './test-cli.ts'
 import { type TestGateway, temporaryDirectory, testGateway } from './test-gateway.ts'
@@ -48,7 +48,7 @@ const CASES: readonly Case[] = [
     dialect: 'chat',
     route: 'strategy: priority, sticky: session, targets: [ { model: gamma/c }, { model: alpha/a } ]',
     prices: [
-      'input: 3, output: 15, cached_input: 1.5, over: [ { tokens: 8000, input: 6, output: 22, cached_input: 3 } ]',
+      'input: 2, output: 10, cached_input: 0.2, over: [ { tokens: 8000, input: 4, output: 15, cached_input: 0.4 } ]',
       'input: 1, output: 2',
       'input: 2, output: 12, cached_input: 0.2, over: [ { tokens: 8000, input: 4, output: 18, cached_input: 0.4 } ]',
     ],
@@ -71,12 +71,13 @@ const settings = ({ dialect, route, prices }: Case): string => {
     ([name, { min, step }], n) =>
       `  ${name}/${'abc'[n]}: { accepts: { cache: { by: ${by}, min: ${min}, step: ${step} } }, price: { ${prices[n]} } }`,
   )
-  return `models:\n${models.join('\n')}\nroutes: { a: { ${A} }, b: { ${route} } }\nresilience: { retries: 0, cooldown: 5s }`
+  return `models:\n${models.join('\n')}\nroutes: { a: { ${A} }, b: { ${route} } }\nresilience: { retries: 0, cooldown: 5s }\nartifacts: { keep: 0 }`
 }
 
 /** Sends the calls to a route, and returns its gateway. Every run sends the same calls at the same times. */
 async function run(t: TestContext, each: Case, route: string) {
-  const clock = manualClock(SYSTEM_CLOCK.now() - 5 * 24 * 60 * MIN)
+  let time = SYSTEM_CLOCK.now() - 5 * 24 * 60 * MIN
+  const clock = dated(() => time)
   const providers = Object.entries(CACHES).map(([name, cache]) => [
     name,
     cachingProvider({ ...cache, now: clock.now, writes: each.dialect === 'messages', failsEach: 20 }),
@@ -85,7 +86,9 @@ async function run(t: TestContext, each: Case, route: string) {
     ...{ clock, config: settings(each), providers: Object.fromEntries(providers) },
     dialects: Object.fromEntries(Object.keys(CACHES).map((name) => [name, [each.dialect]])),
   })
-  await send(gateway, each.dialect, route, clock.advance)
+  await send(gateway, each.dialect, route, (ms) => {
+    time += ms
+  })
   return gateway
 }
 
@@ -95,21 +98,21 @@ async function send(
   { url }: TestGateway,
   dialect: Dialect,
   route: string,
-  advance: (ms: number) => Promise<void>,
+  advance: (ms: number) => void,
 ): Promise<void> {
   const draw = drawing()
   const upTo = (max: number) => Math.floor(draw() * max)
-  const begin = () => ({ id: `s${upTo(1e9)}`, texts: [SYSTEM], left: 1 + upTo(60) })
+  const begin = () => ({ id: `s${upTo(1e9)}`, texts: [SYSTEM], left: 20 })
   const sessions = Array.from({ length: 24 }, begin)
   for (let n = 0; n < CALLS; n++) {
-    await advance(SEC + upTo(9 * SEC))
+    advance(SEC + upTo(9 * SEC))
     // Some sessions are busy, others pause for longer than a cache lives.
     const at = Math.floor(24 * draw() ** 2)
     const session = sessions[at]!
     const chance = draw()
     if (chance < 0.02) session.texts = [SYSTEM, `summary ${n} #300`]
     else if (chance < 0.03 && session.texts.length > 2) session.texts[2] = `another ${n} #250`
-    session.texts.push(`question ${n} #${50 + upTo(700)}`)
+    session.texts.push(`question ${n} #${50 + upTo(500)}`)
     const isAlone = draw() < 0.1
     const texts = isAlone ? [SYSTEM, `alone ${n} #${100 + upTo(3_000)}`] : session.texts
     const messages = texts.map((text, index) => ({
