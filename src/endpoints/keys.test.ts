@@ -37,6 +37,7 @@ const ASKED: Readonly<Record<string, (others: Others) => string[]>> = {
   '/v1/models/*': () => ['auto'],
   '/v1beta/models/*': () => ['auto'],
   '/api/cloud/model/resolve': () => ['?model=auto'],
+  '/api/usage/what-if': () => ['?route=auto'],
   '/api/usage/request-logs': ({ session, model }) => [
     '',
     `?session_id=${session}`,

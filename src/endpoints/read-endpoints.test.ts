@@ -12,6 +12,7 @@ const SAMPLES: Readonly<Record<string, (call: { id: string; session: string }) =
   '/v1/models/*': () => '/v1/models/auto',
   '/v1beta/models/*': () => '/v1beta/models/auto',
   '/api/cloud/model/resolve': () => '/api/cloud/model/resolve?model=auto',
+  '/api/usage/what-if': () => '/api/usage/what-if?route=auto',
   '/api/usage/request-logs/*': ({ id }) => `/api/usage/request-logs/${id}`,
   '/api/usage/request-logs/*/artifact': ({ id }) => `/api/usage/request-logs/${id}/artifact`,
   '/api/sessions/*': ({ session }) => `/api/sessions/${session}`,

@@ -95,7 +95,7 @@ export class SimulatedCaches {
     const { session_id, key_name, agent_id, purpose, client } = call
     const name = session_id && JSON.stringify([key_name, session_id, agent_id, purpose])
     const before = name ? this.#conversations.get(name) : undefined
-    const shared = before ? this.#sharedWith(before, call, at) : (call.tokens_cached_input ?? 0)
+    const shared = before ? this.#sharedWith(before, call, at) : this.#found(call)
     const opening = Math.min(before?.opening ?? shared, shared)
     const prefixes: Conversation['prefixes'] = before?.prefixes ?? new Map()
     for (const prefix of prefixes.values()) prefix.tokens = Math.min(prefix.tokens, shared)
@@ -133,10 +133,15 @@ export class SimulatedCaches {
     const findable = whole(cacheable, this.#factsOf(place))
     if (found !== null && findable > 0 && cache_lost === null && target === place && at < until) {
       const isOther = found < findable
-      this.#isOther.note(isOther)
-      return isOther ? found : Math.max(found, Math.min(prompt, tokens_input!))
+      if (tokens_input! >= prompt) this.#isOther.note(isOther)
+      return isOther ? this.#found(call) : Math.max(found, Math.min(prompt, tokens_input!))
     }
     return tokens_input! < prompt || this.#isOther.draw(prompt) ? opening : prompt
+  }
+
+  /** Returns the part of a prompt that its target had cached. The true part may be longer, by less than a step. */
+  #found({ tokens_cached_input, target }: PastCall): number {
+    return tokens_cached_input ? tokens_cached_input + Math.floor(this.#factsOf(target).step / 2) : 0
   }
 
   /** Returns the tokens of a call that a model with these facts caches. */
