@@ -23,7 +23,7 @@ const room = (response: ServerResponse): Promise<void> =>
   })
 
 /** Maximum processor time of a turn of the event loop, ms. */
-const MOST_TURN_MS = 1_000
+const MOST_TURN_MS = 500
 
 const END = chunk({ content: 'here' }) + chunk({}, { finish_reason: 'stop' }) + DONE
 

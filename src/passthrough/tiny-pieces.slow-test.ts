@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { longestTurn } from '../test/test-turn-meter.ts'
 
 const MIB = 2 ** 20
 const HEAP = 192
-/** Maximum processor time of a turn of the event loop, ms. The start of the gateway has long ones, too. */
+/** Maximum processor time of a turn of the event loop, ms. */
 const MOST_TURN_MS = 1_000
 const METER = new URL('../test/test-turn-meter.ts', import.meta.url).href
 
@@ -224,6 +224,7 @@ test('forty lists of seven megabytes at the same time are all answered, and othe
     request.resume()
     response.writeHead(200, { 'content-type': 'application/json' }).end(list)
   }).listen(0, '127.0.0.1')
+  server.keepAliveTimeout = 300_000 // longer than the gateway keeps an idle connection
   await once(server, 'listening')
   t.after(() => {
     server.closeAllConnections()
@@ -239,12 +240,15 @@ test('forty lists of seven megabytes at the same time are all answered, and othe
     `keys: [ { name: team, digest: "sha256:${digest}" } ]`,
   )
   const headers = { authorization: `Bearer ${key}` }
+  await (await fetch(`${url}/v1/files`, { headers })).text() // the turns before belong to the start
+  const { size } = statSync(turns)
   const waits = watchHealth(url)
   const began = performance.now()
   const answers = await Promise.all(
     Array.from({ length: 40 }, async () => {
       const response = await fetch(`${url}/v1/files`, { headers })
-      return [response.status, ((await response.json()) as any).data?.length]
+      const { data, error } = (await response.json()) as any
+      return [response.status, data?.length ?? error.message]
     }),
   )
   const longest = await waits()
@@ -253,7 +257,7 @@ test('forty lists of seven megabytes at the same time are all answered, and othe
   )
   assert.deepEqual(answers, Array(40).fill([200, 0]))
   judgeIdle(t, '/healthz waits, ms', longest, MOST_TURN_MS)
-  const turn = longestTurn(turns)
+  const turn = longestTurn(turns, size)
   t.diagnostic(`longest turn ${turn.toFixed(0)} ms`)
   assert.ok(turn < MOST_TURN_MS, `${turn.toFixed(0)} ms of processor time`)
 })
