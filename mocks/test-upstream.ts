@@ -33,7 +33,7 @@ export interface MockServer {
 export async function startMockServer(script: Script = answer()): Promise<MockServer> {
   const ledger: Received[] = []
   let abandoned = 0
-  const server = createServer(async (request, response) => {
+  const server = createServer({ keepAliveTimeout: 300_000 }, async (request, response) => {
     response.on('close', () => {
       if (!response.writableEnded) abandoned++
     })

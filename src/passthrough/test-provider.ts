@@ -36,7 +36,7 @@ const KEPT_BYTES = 2 ** 20
 export async function startProvider(t: Owner, answer: Answer): Promise<TestProvider> {
   const arrived: Arrived[] = []
   const begun = { count: 0 }
-  const server = createServer(async (request, response) => {
+  const server = createServer({ keepAliveTimeout: 300_000 }, async (request, response) => {
     begun.count++
     const hash = createHash('sha256')
     const kept: Buffer[] = []
