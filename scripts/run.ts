@@ -39,6 +39,7 @@ export const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>
     prices: 'release/prices.ts',
     'newer-prices': 'release/newer-prices.ts',
     drift: 'release/drift.ts',
+    focus: 'release/focus.ts',
   },
 }
 

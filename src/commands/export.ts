@@ -23,7 +23,7 @@ export async function exportCalls(options: ExportOptions): Promise<void> {
   const stream = streamFrom(base, env, keyFile)
   const narrowed = filtersOf({ follow: false, limit: '1', since, until, filters })
   const query = new URLSearchParams({ ...narrowed, form, ...(columns !== undefined && { columns }) })
-  let rows = form === 'csv' ? -1 : -2 // without the header row or the two brackets
+  let rows = form === 'json' ? -2 : -1 // without the header row or the two brackets
   try {
     await stream(`/api/usage/export?${query}`, stop.signal, async (piece) => {
       for (const byte of piece) if (byte === LINE_FEED) rows++

@@ -1,5 +1,5 @@
 // GET /api/usage/export: every call that matches the filters, newest first, as a file. JSON contains whole
-// records, CSV contains columns. The file is streamed from the store, so that a million calls take no memory.
+// records, CSV contains columns, of the record or of FOCUS. The file is streamed from the store, so that a million calls take no memory.
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import { CALL_FIELDS, type CallRecord, type Field } from '../core/record.ts'
@@ -8,6 +8,7 @@ import type { OtherEndpoint } from '../http/endpoint.ts'
 import { NOSNIFF, untilRead } from '../http/reply.ts'
 import { escaped, safeJson } from '../terminal/clean.ts'
 import type { ReadContext } from './context.ts'
+import { FOCUS_COLUMNS, isCharge } from './focus.ts'
 import { callList, invalid, listArguments, readsOf } from './query.ts'
 
 /** Number of rows in one read. */
@@ -21,7 +22,10 @@ const COLUMNS = Object.entries<Field>(CALL_FIELDS).flatMap(([name, { kind }]) =>
 )
 
 const query = callList.omit({ cursor: true, limit: true }).extend({
-  form: z.enum(['csv', 'json']).default('csv'),
+  form: z
+    .enum(['csv', 'json', 'focus'])
+    .default('csv')
+    .describe('focus: CSV with the columns of FOCUS 1.2, without calls of unknown cost'),
   columns: z
     .string()
     .transform((names) => names.split(','))
@@ -36,13 +40,13 @@ const open: (string | null)[] = []
 export const exported = {
   method: 'GET',
   path: '/api/usage/export',
-  summary: 'every call that matches the filters, as a file; `?form=csv|json`, `columns=`',
+  summary: 'every call that matches the filters, as a file; `?form=csv|json|focus`, `columns=`',
   mediaType: 'text/csv',
   query,
   async handle({ caller, query: text }, response, context) {
     const { form, columns = COLUMNS, ...filters } = query.parse(Object.fromEntries(new URLSearchParams(text)))
-    if (form === 'json' && text.includes('columns='))
-      throw invalid('columns', 'a JSON file always has whole records')
+    if (form !== 'csv' && text.includes('columns='))
+      throw invalid('columns', `a file in the form ${form} always has the same columns`)
     const [filter] = listArguments({ ...filters, limit: ROWS_PER_READ, cursor: undefined }, caller)
     const calls = readsOf(filters, context)
     const { idle } = context.config.resilience
@@ -57,8 +61,8 @@ export const exported = {
     try {
       let page = await calls.list(filter, { limit: ROWS_PER_READ }) // started before the headers, because it may fail
       response.writeHead(200, {
-        'content-type': form === 'csv' ? 'text/csv; charset=utf-8' : 'application/json',
-        'content-disposition': `attachment; filename="calls.${form}"`,
+        'content-type': form === 'json' ? 'application/json' : 'text/csv; charset=utf-8',
+        'content-disposition': `attachment; filename="${FILES[form]}"`,
         'cache-control': 'no-store',
         ...NOSNIFF,
       })
@@ -66,26 +70,33 @@ export const exported = {
         response.end()
         return
       }
-      response.write(form === 'csv' ? `${columns.join(',')}\r\n` : '[')
+      const names = form === 'focus' ? Object.keys(FOCUS_COLUMNS) : columns
+      response.write(form === 'json' ? '[' : `${names.join(',')}\r\n`)
       for (let isFirst = true; ; isFirst = false) {
         const rows =
-          form === 'csv'
-            ? page.data.map((record) => `${columns.map((name) => cell(record, name)).join(',')}\r\n`).join('')
-            : page.data
+          form === 'json'
+            ? page.data
                 .map((record, n) => `${isFirst && n === 0 ? '' : ','}\n${safeJson(JSON.stringify(record))}`)
+                .join('')
+            : (form === 'csv' ? page.data : page.data.filter(isCharge))
+                .map((record) => `${names.map((name) => cell(record, name)).join(',')}\r\n`)
                 .join('')
         if (!response.write(rows)) await untilRead(response, caller.name, idle)
         if (!page.has_more || response.destroyed) break
         page = await calls.list(filter, { limit: ROWS_PER_READ, cursor: page.next_cursor! })
       }
-      response.end(form === 'csv' ? '' : '\n]\n')
+      response.end(form === 'json' ? '\n]\n' : '')
     } finally {
       open.splice(open.indexOf(caller.name), 1)
     }
   },
 } satisfies OtherEndpoint<ReadContext>
 
+const FILES = { csv: 'calls.csv', json: 'calls.json', focus: 'focus.csv' }
+
 function cell(record: CallRecord, name: string): string {
+  const focus = FOCUS_COLUMNS[name]
+  if (focus && isCharge(record)) return csvCell(focus(record) ?? '')
   const [field, part] = name.split('.') as [keyof CallRecord, (typeof TOKEN_PARTS)[number] | undefined]
   const value = part === undefined ? record[field] : record.tokens[part]
   if (value === null || value === undefined) return ''

@@ -64,7 +64,9 @@ export const addExport: CommandEntry = (program, { env, config }) => {
       .command('export')
       .description('write all matching calls to stdout, newest first')
       .addOption(
-        new Option('--form <form>', 'CSV, or whole records as JSON').choices(['csv', 'json']).default('csv'),
+        new Option('--form <form>', 'CSV, whole records as JSON, or CSV with the columns of FOCUS 1.2')
+          .choices(['csv', 'json', 'focus'])
+          .default('csv'),
       )
       .option('--columns <list>', 'columns of the CSV, separated by commas; default: all')
       .option(...config)
