@@ -40,7 +40,7 @@ test('`waybill costs` shows what calls cost and by whom, and marks estimates and
   const leave = new AbortController()
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
-    headers: { ...as('ann', 'codex/1.1'), 'content-type': 'application/json' },
+    headers: { ...as('ann', 'codex/1.1'), 'content-type': 'application/json', 'x-session-id': 'left' },
     body: JSON.stringify(ask('auto', { stream: true })),
     signal: leave.signal,
   })
@@ -71,6 +71,14 @@ test('`waybill costs` shows what calls cost and by whom, and marks estimates and
   const all = (await gateway.get('/api/usage/history?window=7d', { headers: as('boss', 'x') })).json
   assert.deepEqual(json.totals, all.totals)
 
+  const waybill = (...words: string[]) =>
+    runCli([...words, '--url', gateway.url], { env: { WAYBILL_KEY: KEYS.boss } })
+  assert.match((await waybill('logs')).stdout, / aborted .* ~\$0\.0\d+ /)
+  assert.match(
+    (await waybill('key', 'list')).stdout,
+    /\nann .* ~\$0\.\d+ of \$200\.00 a month, ~\$.* ~\$0\.\d+\n/,
+  )
+  assert.match((await waybill('sessions')).stdout, /\nleft .* ~\$0\.0\d+\n/)
   const none = await costs('UTC', '--since', '2020-01-01', '--until', '2020-01-02')
   assert.match(none.stdout, /^\$0 for 0 calls, 2020-01-01 00:00 to 2020-01-02 00:00 \(UTC\)\n\nbudget of /)
   const own = await runCli(['costs', 'month', '--by', 'key', '--url', gateway.url], {

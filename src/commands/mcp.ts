@@ -6,6 +6,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
 import { PURPOSES } from '../core/call.ts'
+import { USAGE_KEYS } from '../store/reads.ts'
 import { ANSWER_MS, GatewayAccessError, gatewayAt, namedGateway } from './gateway-client.ts'
 
 /** Maximum size of a message, bytes. */
@@ -34,10 +35,7 @@ const TOOLS: readonly Tool[] = [
     input: {
       window,
       bucket: z.enum(['1h', '1d']).default('1d').describe('Sums for each hour or each day.'),
-      by: z
-        .enum(['provider', 'model', 'route', 'tier', 'key'])
-        .optional()
-        .describe('A sum for each of these.'),
+      by: z.enum(USAGE_KEYS).optional().describe('A sum for each of these.'),
     },
     path: (asked) => `/api/usage/history?${query(asked)}`,
   },
