@@ -14,7 +14,6 @@ import type {
   Tokens,
 } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
-import { isOtherModel } from '../core/model-names.ts'
 import { completed, Transcript } from '../core/token-estimate.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
@@ -24,6 +23,7 @@ import { type Failure, MAX_ERROR_BYTES, type Streaming, type Whole } from '../pr
 import { lossesOf, type Provider, type SendResult } from '../providers/send.ts'
 import { waitingTime } from '../providers/waiting-time.ts'
 import { detached, type REPORTED } from '../shared/boundary.ts'
+import { isOtherModel } from '../shared/model-names.ts'
 import type { Mask } from '../shared/redact.ts'
 import { LARGE_BYTES } from '../shared/turns.ts'
 import type { AnswerKeeping } from './answer-keeping.ts'

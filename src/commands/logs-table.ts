@@ -4,6 +4,7 @@
 import type { styleText } from 'node:util'
 import { z } from 'zod'
 import { clientName } from '../core/call.ts'
+import { isOtherModel } from '../shared/model-names.ts'
 import { cleanLabel, cut } from '../terminal/clean.ts'
 import { costText, duration, formatCount } from '../terminal/numbers.ts'
 import { cells } from '../terminal/width.ts'
@@ -19,6 +20,7 @@ export const shownCall = z.looseObject({
   endpoint: z.string().nullish(),
   resolved_provider: z.string(),
   resolved_model: z.string(),
+  response_model: z.string().nullish(),
   strategy: z.string().nullable(),
   session_id: z.string().nullable(),
   purpose: z.string().nullish(), // field is absent in older gateways
@@ -191,13 +193,14 @@ const isBad = (state: string): boolean => state === 'failed' || state === REFUSE
 
 /** Returns `auto → openai/gpt-5-mini`, or only the target if both do not fit, and any error. */
 function route(call: ShownCall, width: number): string {
-  const { resolved_provider, resolved_model, fallbacks, state, error_code } = call
+  const { resolved_provider, resolved_model, response_model: answered, fallbacks, state, error_code } = call
   if (state === REFUSED) return `${error_code}: ${call.message}`
   const why = state === 'failed' && error_code !== null ? `: ${error_code}` : ''
   // A passed-through call may name no model; then its endpoint describes it.
   const asked = call.requested_model || `${call.method ?? ''} ${call.endpoint ?? ''}`.trim()
   const target = [resolved_provider, resolved_model].filter(Boolean).join('/')
-  const went = `${fallbacks > 0 ? '↷ ' : ''}${target}${why}`
+  const other = isOtherModel(resolved_model, answered) ? ` → ${answered}` : ''
+  const went = `${fallbacks > 0 ? '↷ ' : ''}${target}${other}${why}`
   if (asked === target) return went
   const both = `${asked} → ${went}`
   return cells(cleanLabel(both)) <= width ? both : went

@@ -1,6 +1,6 @@
 // Members of a request that let a provider use other models than the one that the route chose, as data with sources. A
 // budget reserves for the dearest of them, and `other_models: refuse` refuses them. Pure.
-import { isOtherModel } from './model-names.ts'
+import { isOtherModel } from '../shared/model-names.ts'
 
 interface NamingMember {
   /** Names from the top of the request; `*` stands for each element or member. */

@@ -212,6 +212,7 @@ export const CALL_FIELDS = {
     nullable: true,
     about:
       'model in the provider’s answer, by which the call is priced; after a fallback at the provider, the model that wrote the end of the answer',
+    filter: 'answered',
     close: ({ outcome }) => outcome.responseModel,
   },
   response_id: {

@@ -41,6 +41,7 @@ const sessionResponse = schemas.session.extend({
     z.strictObject({
       provider: z.string(),
       model: z.string(),
+      answered: z.string().nullable().describe('the model that answered, if another than `model`'),
       ...schemas.sessionAmounts,
     }),
   ),

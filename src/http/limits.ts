@@ -124,15 +124,14 @@ export function createLimits(deps: LimitsDeps): LimitsOf {
         const at = now()
         const budgets = budgetsOf(budget, { keyName: keyName!, sessionId, at })
         if (!shared) for (const each of budgets) within(each, deps) // other calls may have been admitted meanwhile
-        const isPricedOnly = budget.some(({ unpriced }) => unpriced === 'refuse')
-        const allowed = isPricedOnly ? pricedOnly(keyName!, route, price, at, others) : route
+        const unknownAt = (target: Target) => unpricedAt(price, target, at, others?.(target))
+        const allowed = withoutUnpriced(budget, keyName!, route, unknownAt)
         const targets = allowed.candidates
         const claim = claimOf({
           ...{ callId, keyName: keyName!, sessionId, targets, textTokens: traits.inputTokens },
           ...{ body, price, outputOf, at, others },
         })
-        const priced = targets.every((target) => unpricedAt(price, target, at, others?.(target)) === null)
-        if (shared) return cover(shared, claim, budgets, allowed, priced)
+        if (shared) return cover(shared, claim, budgets, allowed, !targets.some(unknownAt))
         reserve(claim)
         return allowed
       },
@@ -237,14 +236,17 @@ function tooMany(
   )
 }
 
-function pricedOnly(
+/**
+ * Returns the route without targets of unknown price, unless a budget allows them. `unknownAt`: returns the name of a
+ * target's model without a price.
+ */
+function withoutUnpriced(
+  budget: NonNullable<KeyConfig['budget']>,
   keyName: string,
   route: Route,
-  price: Pricer,
-  at: number,
-  others: ClaimOptions['others'],
+  unknownAt: (target: Target) => string | null,
 ): Route {
-  const unknownAt = (target: Target) => unpricedAt(price, target, at, others?.(target))
+  if (!budget.some(({ unpriced }) => unpriced === 'refuse')) return route
   const unpriced = route.candidates.filter((target) => unknownAt(target) !== null)
   if (unpriced.length === 0) return route
   const [first, ...more] = route.candidates.filter((target) => !unpriced.includes(target))

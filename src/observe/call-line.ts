@@ -2,9 +2,9 @@
 // answer or key; the session appears only at level debug. Texts from clients and providers are first made
 // safe for a terminal (TELL-06).
 
-import { isOtherModel } from '../core/model-names.ts'
 import { roundUsd } from '../core/money.ts'
 import type { Log } from '../core/process-log.ts'
+import { isOtherModel } from '../shared/model-names.ts'
 import { cleanLabel } from '../terminal/clean.ts'
 import { isEstimate } from '../terminal/numbers.ts'
 import type { Observer } from './watch.ts'

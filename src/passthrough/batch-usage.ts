@@ -1,13 +1,13 @@
 // Usage and cost of a batch: from the batch itself if OpenAI reports them there, otherwise from the lines of its
 // results. Each request of a batch is priced separately, because some prices depend on a request's length.
 import type { Target, Tokens } from '../core/call.ts'
-import { isOtherModel } from '../core/model-names.ts'
 import { addCosts, type KnownCost } from '../core/record.ts'
 import { isObject, type Json, member, textOf, tokenCount } from '../dialects/json.ts'
 import { tokensOf as messageTokens, usageOf } from '../dialects/messages/usage.ts'
 import type { Pricer } from '../pricing/pricing.ts'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
+import { isOtherModel } from '../shared/model-names.ts'
 import { answerTokens, reportedTokens } from './answer-facts.ts'
 
 /** Maximum bytes of a result line that is read. */

@@ -1,6 +1,6 @@
 // Decides by which name a call is priced, if its answer names another model than the one that was asked. Knows which
 // names have a price, and no prices. Pure.
-import { bareName, datesIn, isCatalogueName, isOtherModel } from '../core/model-names.ts'
+import { bareName, datesIn, isCatalogueName, isOtherModel } from '../shared/model-names.ts'
 
 /** What is known of the names at a provider. */
 export interface KnownNames {

@@ -126,9 +126,12 @@ const estimate = (facts: Facts | null): string => (facts?.tokens.source === 'est
 /** Returns true if the call ended without an answer. A call aborted by the user did not fail. */
 const failed = ({ state }: Facts): boolean => state === 'failed' || state === 'interrupted'
 
-/** `provider/model`, marked `~` as a forecast and `⚠` as the last target of a failed call (LINE-03). */
+/**
+ * `provider/model`, marked `~` as a forecast and `⚠` as the last target of a failed call, and the model that answered if it
+ * is another one (LINE-03).
+ */
 export const target = (facts: Facts): string =>
-  `${failed(facts) ? '⚠ ' : ''}${facts.kind === 'forecast' ? '~' : ''}${cleanLabel(facts.resolved_provider)}/${cleanLabel(facts.resolved_model)}`
+  `${failed(facts) ? '⚠ ' : ''}${facts.kind === 'forecast' ? '~' : ''}${cleanLabel(facts.resolved_provider)}/${cleanLabel(facts.resolved_model)}${facts.answered === null ? '' : ` → ${cleanLabel(facts.answered)}`}`
 
 /** Returns the requested model if it adds information to the target. */
 function requestedSegment({ requested_model, resolved_provider, resolved_model }: Facts): StyledText[] {

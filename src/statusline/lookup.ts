@@ -1,5 +1,6 @@
 // Finds the record that represents the session (LINE-03), and reads the facts of its route for the line. Does not know
 // the source of records.
+import { isOtherModel } from '../shared/model-names.ts'
 import { amount, isObject, type Payload, textOrNull } from './client-input.ts'
 import type { SegmentName } from './flags.ts'
 
@@ -94,6 +95,8 @@ export interface Facts {
   readonly requested_model: string
   readonly resolved_provider: string
   readonly resolved_model: string
+  /** The model that answered, if it is another one. */
+  readonly answered: string | null
   readonly picked_provider: string | null
   readonly strategy: string | null
   readonly state: string | null
@@ -129,6 +132,7 @@ export function factsOf(record: unknown): Facts | null {
   const resolved_provider = textOrNull(record.resolved_provider)
   const resolved_model = textOrNull(record.resolved_model)
   if (requested_model === null || resolved_provider === null || resolved_model === null) return null
+  const answered = textOrNull(record.response_model)
   const tokens = isObject(record.tokens) ? record.tokens : {}
   return {
     kind: record.kind === 'forecast' ? 'forecast' : 'logged',
@@ -137,6 +141,7 @@ export function factsOf(record: unknown): Facts | null {
     requested_model,
     resolved_provider,
     resolved_model,
+    answered: isOtherModel(resolved_model, answered) ? answered : null,
     picked_provider: textOrNull(record.picked_provider),
     strategy: textOrNull(record.strategy),
     state: textOrNull(record.state),

@@ -181,6 +181,8 @@ type SessionAmount =
 export interface SessionModel extends Pick<Session, SessionAmount> {
   readonly provider: string
   readonly model: string
+  /** The model that answered, if it is another one; null in a fleet, whose sums do not name it. */
+  readonly answered: string | null
 }
 
 /** Usage of one agent of a session, for one purpose. */

@@ -1,5 +1,6 @@
 // Builds answers about sessions from sums and their last calls, for every engine. Pure; knows no SQL.
 import { timeOfId } from '../core/call.ts'
+import { isOtherModel } from '../shared/model-names.ts'
 import type { Session, SessionModel, SessionPart } from './reads.ts'
 import { abortedCalls, calls, costsOf, failedCalls, type Sum, tokensInSum, total } from './sql/usage-sum.ts'
 
@@ -19,6 +20,8 @@ export interface LastCall {
 export interface ModelOf {
   readonly provider: string
   readonly model: string
+  /** The model that the answer names; absent if the engine does not know it for each call. */
+  readonly response_model?: string | null
 }
 
 export type AgentOf = Pick<SessionPart, 'agent_id' | 'purpose'>
@@ -35,13 +38,16 @@ export const sessionAnswer = (session_id: string, first_id: string, last: LastCa
 })
 
 export const byModel = (parts: readonly (ModelOf & { readonly sum: Sum })[]): SessionModel[] =>
-  [...Map.groupBy(parts, ({ provider, model }) => `${provider}/${model}`).values()]
+  [...Map.groupBy(parts, (part) => JSON.stringify([part.provider, part.model, otherOf(part)])).values()]
     .map((same) => {
       const { provider, model } = same[0]!
       const sum = total(same)
-      return { provider, model, ...countsOf(sum), ...amountsOf(sum) }
+      return { provider, model, answered: otherOf(same[0]!), ...countsOf(sum), ...amountsOf(sum) }
     })
     .sort((a, b) => b.calls - a.calls)
+
+const otherOf = ({ model, response_model: answered }: ModelOf): string | null =>
+  isOtherModel(model, answered) ? answered : null
 
 /** Returns the agents of a session in the order of their first call, with the purposes of their calls. */
 export const byAgent = (

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SILENT } from '../core/process-log.ts'
 import { testGateway } from './test-gateway.ts'
 import { OTHER_MODEL_DIALECTS, OTHER_MODEL_PRICES, OTHER_MODEL_ROWS } from './test-other-models.ts'
 import { usageFailures } from './test-usage-calls.ts'
@@ -17,4 +18,31 @@ test(`${OTHER_MODEL_ROWS.length} calls, whole and streamed, native and translate
   const { asked, failures } = await usageFailures(url, OTHER_MODEL_ROWS, OTHER_MODEL_DIALECTS)
   assert.equal(asked, 4 * OTHER_MODEL_ROWS.length)
   assert.deepEqual(failures, [])
+})
+
+test('lists, sessions, the status line and the log name the model that answered if it is another one', async (t) => {
+  const opus = OTHER_MODEL_ROWS.find(({ record }) => record?.['price.model'] === 'anthropic/claude-opus-5.5')!
+  const lines: Record<string, unknown>[] = []
+  const gateway = await testGateway(t, {
+    providers: { openrouter: answering(new Map([[opus.name, opus]])) },
+    config: '',
+    options: { log: { ...SILENT, info: (fields) => void lines.push(fields as Record<string, unknown>) } },
+  })
+  const asked = { model: `openrouter/${opus.model}`, messages: [{ role: 'user', content: `<${opus.name}>` }] }
+  const { headers } = await gateway.chat(asked, { 'x-session-id': 's-1' })
+  assert.equal(headers.get('x-gateway-response-model'), opus.served)
+  const { id } = await gateway.record(headers.get('x-gateway-request-id'))
+  const ids = async (name: string) =>
+    (await gateway.get(`/api/usage/request-logs?answered=${encodeURIComponent(name)}`)).json.data.map(
+      (call: { id: string }) => call.id,
+    )
+  assert.deepEqual([await ids(opus.served!), await ids(opus.model)], [[id], []])
+  const { json: session } = await gateway.get('/api/sessions/s-1')
+  assert.deepEqual(
+    session.by_model.map(({ model, answered }: Record<string, string>) => [model, answered]),
+    [[opus.model, opus.served]],
+  )
+  const { text } = await gateway.get('/api/statusline?session_id=s-1&columns=300')
+  assert.match(text, /openrouter\/deepseek\/deepseek-v4-flash → anthropic\/claude-opus-5-5/)
+  assert.equal(lines.find((line) => line.id === id)?.response_model, opus.served)
 })

@@ -3,6 +3,7 @@
 import type { ComponentChild } from 'preact'
 import { CALL_FIELDS, type CallRecord, type Field, type Kind } from '../../core/record.ts'
 import { TOKEN_PARTS } from '../../core/token-parts.ts'
+import { isOtherModel } from '../../shared/model-names.ts'
 import * as format from '../format.ts'
 import { sessionHref } from '../place.ts'
 import { Time } from './time.tsx'
@@ -100,7 +101,8 @@ const SPECIAL: Readonly<Record<string, (record: CallRecord) => ComponentChild>> 
   ),
   // A passed-through call may name no model; then its endpoint describes it.
   requested_model: (record) => record.requested_model || `${record.method} ${record.endpoint}`,
-  resolved_model: ({ resolved_model }) => resolved_model || <span class="none">–</span>,
+  resolved_model: ({ resolved_model: asked, response_model: answered }) =>
+    isOtherModel(asked, answered) ? `${asked} → ${answered}` : asked || <span class="none">–</span>,
   cost_usd: (record) => (record.cost_usd === null ? null : format.cost(record)),
   client: ({ client }) => (client === null ? null : <span title={client}>{client.replace(/ .*/s, '')}</span>),
   session_id: ({ session_id }) =>

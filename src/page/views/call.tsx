@@ -9,6 +9,7 @@ import {
   type CallDetail,
   type Field,
 } from '../../core/record.ts'
+import { isOtherModel } from '../../shared/model-names.ts'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { useViewKeys } from '../keys.tsx'
@@ -64,6 +65,11 @@ function Found({ call }: { call: CallDetail }) {
             ? 'was served by'
             : 'was last with'}{' '}
         <b>{[call.resolved_provider, call.resolved_model].filter(Boolean).join(' / ')}</b>
+        {isOtherModel(call.resolved_model, call.response_model) && (
+          <>
+            , where <b>{call.response_model}</b> answered
+          </>
+        )}
         {call.fallbacks > 0 && ` after ${call.fallbacks} ${call.fallbacks === 1 ? 'fallback' : 'fallbacks'}`}
         {call.cache === 'HIT' && ', from the cache'}
         {call.replayed && ', from a recording'}

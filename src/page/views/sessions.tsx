@@ -140,8 +140,11 @@ export function SessionView() {
               <h2>Models</h2>
               <Amounts
                 rows={data.by_model.map((each) => ({
-                  name: `${each.provider} / ${each.model}`,
-                  href: callsHref({ session_id: id, provider: each.provider, model: each.model }),
+                  name: `${each.provider} / ${each.model}${each.answered ? ` → ${each.answered}` : ''}`,
+                  href: callsHref({
+                    ...{ session_id: id, provider: each.provider, model: each.model },
+                    ...(each.answered && { answered: each.answered }),
+                  }),
                   calls: each.calls,
                   cost: each,
                 }))}

@@ -1,8 +1,8 @@
 // The record as a bill: the cost of each model on each day (UTC). Sums by attempt, because each attempt is
 // billed. Reads a database that a gateway may be writing to, and changes nothing.
 import type { DatabaseSync } from 'node:sqlite'
-import { isOtherModel } from '../../core/model-names.ts'
 import type { RecordUsage } from '../../core/served.ts'
+import { isOtherModel } from '../../shared/model-names.ts'
 
 interface BilledLine {
   readonly day: string

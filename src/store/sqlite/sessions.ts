@@ -53,7 +53,7 @@ export function openSessions(db: Database): SessionReads {
        WHERE session_id = @id AND ${OWN} ORDER BY id DESC LIMIT 1`,
   )
   const rowsOf = db.prepare<object, Row>(
-    `SELECT id, resolved_provider AS provider, resolved_model AS model, agent_id, purpose, ${SUMMAND}
+    `SELECT id, resolved_provider AS provider, resolved_model AS model, response_model, agent_id, purpose, ${SUMMAND}
        FROM call_logs WHERE session_id = @id AND ${OWN}`,
   )
 
