@@ -183,6 +183,73 @@ for (const id of Object.keys(USAGES))
     judge: (judging) => judgeCosts(judging, id),
   })
 
+const handedOver = step<{ stream: boolean; served: string }>('call')
+
+/** Dearer models that answer instead of the requested one. */
+const DEARER = {
+  chat: 'gpt-5.5',
+  responses: 'gpt-5.5',
+  messages: 'claude-opus-5-5',
+  gemini: 'gemini-2.5-pro',
+} as const
+const WHOLE_USAGE = USAGES['COST-01']![0]!
+
+check('COST-08', {
+  needs: ['cost', 'record'],
+  timeout: 120_000,
+  async exercise(session) {
+    const served = DEARER[session.dialect.name as keyof typeof DEARER]
+    const exchanges = await Promise.all(
+      [false, true].map((stream) =>
+        session.chat(handedOver.with({ stream, served }), {
+          stream,
+          body: stream && session.dialect.name === 'chat' ? INCLUDE : {},
+          script: [
+            {
+              say: { text: 'It is known.' },
+              usage: WHOLE_USAGE.usage,
+              served,
+            },
+          ],
+        }),
+      ),
+    )
+    for (const exchange of exchanges) await session.record(exchange)
+  },
+  judge({ evidence, target }) {
+    const { prices, per_usd, rounding } = costOf(target)
+    return handedOver.in(evidence).map((exchange) => {
+      const name = 'answered-model-is-billed'
+      const entry = servedBy(evidence, exchange)
+      const reading = recordExchange(evidence, exchange)
+      const see = refs(exchange, reading, entry)
+      const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
+      if (!entry || exchange.status !== 200 || record === undefined)
+        return doubt(name, `"${stepText(exchange)}" was not answered, or has no record.`, see)
+      const asked = usdOf(WHOLE_USAGE, prices[where(entry)])
+      if (asked === null) return absent(name, `The target file declares no price of ${where(entry)}.`, see)
+      const [provider = ''] = where(entry).split('/')
+      const dearer = exchange.details.served
+      const billed = usdOf(WHOLE_USAGE, prices[`${provider}/${dearer}`])
+      const said = at(record, target.observability.log!.fields.cost)
+      const amount = amountIn(said)
+      const isNear = (usd: number) =>
+        Math.abs(amount - usd * per_usd) <= Math.max(rounding, usd * per_usd * FLOAT_ERROR)
+      const ok = Number.isNaN(amount) || (billed === null ? amount > 0 && !isNear(asked) : isNear(billed))
+      return finding(
+        name,
+        ok,
+        `the cost on record of "${stepText(exchange)}", which ${dearer} answered`,
+        {
+          expected: billed === null ? 'none, or that of the model that answered' : String(billed * per_usd),
+          actual: said === undefined || said === null ? 'nothing' : String(said),
+        },
+        see,
+      )
+    })
+  },
+})
+
 const atOnce = step<{ n: number }>('call')
 
 /** Number of concurrent calls. */

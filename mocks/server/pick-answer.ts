@@ -87,8 +87,9 @@ function pickAtOnce(asked: MatchRequest, scripted: ParsedAnswer | null, stock: S
   if (scripted?.say) {
     const output = wordsOf(scripted.say, asked.body)
     if ('mistake' in output) return mistaken(output.mistake)
-    const { usage } = scripted
-    const spoken = speak(scene, say(scene, usage ? { ...output, usage } : output))
+    const { usage, served: model } = scripted
+    const more = { ...output, ...(usage && { usage }), ...(model !== undefined && { model }) }
+    const spoken = speak(scene, say(scene, more))
     if (spoken) return { ...spoken, from: 'script' }
   }
   const found = stock.find(asked.criteria)

@@ -106,6 +106,8 @@ const answerSchema = z.strictObject({
   say: said.optional(),
   /** Usage to report with the output. */
   usage: usage.optional(),
+  /** Model that the output names, if it is not the requested one. */
+  served: z.string().optional(),
   /** Explicit whole answer (text unchanged, anything else as JSON) … */
   status: z.int().min(200).max(599).optional(),
   headers: z
