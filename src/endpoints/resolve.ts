@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { DIALECT_NAMES } from '../config/schema.ts'
 import { GatewayError } from '../core/errors.ts'
 import { endsIn } from '../core/model-ends.ts'
+import { PLAIN } from '../core/request-traits.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { clock } from '../shared/clock.ts'
 import type { ReadContext } from './context.ts'
@@ -65,16 +66,19 @@ export const resolve = {
   query,
   response,
   answer(
-    { model, dialect, session_id: sessionId, input_tokens: inputTokens, ...more },
+    { model, dialect, session_id: sessionId, tools, images, effort, input_tokens: inputTokens },
     { caller },
     { router, plainLosses, config },
   ) {
-    const traits = Object.fromEntries(
-      Object.entries({ ...more, inputTokens }).filter(([, value]) => value !== undefined),
-    )
-    const isDescribed = Object.keys(traits).length > 0
+    const said = [tools, images, effort, inputTokens].some((each) => each !== undefined)
+    const traits = {
+      tools: tools ?? PLAIN.tools,
+      images: images ?? PLAIN.images,
+      effort: effort ?? PLAIN.effort,
+      inputTokens: inputTokens ?? PLAIN.inputTokens,
+    }
     const session = sessionId === undefined ? undefined : { sessionId, keyName: caller.name }
-    const resolution = router.resolve(model, isDescribed ? traits : undefined, dialect, session)
+    const resolution = router.resolve(model, said ? traits : undefined, dialect, { session, inputTokens })
     if (!resolution)
       throw new GatewayError(
         'model_not_found',

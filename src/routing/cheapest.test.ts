@@ -227,22 +227,17 @@ test('a price for long inputs applies to a long call, and a call without a sessi
 
 test('a resolution depends on the session and the length of the call, and is certain if both are given (ROUTE-11)', () => {
   const { serve, router } = started()
-  const facts = (...call: [object?, object?]) => {
-    const [traits, session] = call
-    const resolved = router.resolve(
-      'auto',
-      traits,
-      undefined,
-      session as { sessionId: string; keyName: string },
-    )!
-    return [resolved.deterministic, resolved.depends_on, `${resolved.provider}/${resolved.resolved_model}`]
+  const resolved = (details = {}) => router.resolve('auto', undefined, undefined, details)!
+  const facts = (details = {}) => {
+    const { deterministic, depends_on, provider } = resolved(details)
+    return [deterministic, depends_on, provider]
   }
   for (let n = 0; n < 5; n++) serve(turn(40_000, `s${n}`), {}, 'p/a')
-  assert.deepEqual(facts(), [false, ['session', 'shape'], 'p/a'])
-  assert.deepEqual(facts({ inputTokens: 40_000 }), [false, ['session'], 'p/a'])
+  assert.deepEqual(facts(), [false, ['session', 'shape'], 'p'])
+  assert.deepEqual(facts({ inputTokens: 40_000 }), [false, ['session'], 'p'])
   const session = { sessionId: 's1', keyName: 'k' }
-  assert.deepEqual(facts({ inputTokens: 40_000 }, session), [true, [], 'p/a'])
-  const before = router.resolve('auto', { inputTokens: 41_000 }, undefined, session)!.estimate
+  assert.deepEqual(facts({ inputTokens: 40_000, session }), [true, [], 'p'])
+  const before = resolved({ inputTokens: 41_000, session }).estimate
   assert.deepEqual(router.route('auto', turn(41_000, 's1'))!.route.decision.estimate, before)
   assert.equal(router.resolve('auto')!.estimate!.input_tokens, 40_000, 'the usual call')
 })

@@ -82,6 +82,12 @@ export interface Routed {
   readonly conversation: string | null
 }
 
+/** Facts on which the cost of a call depends. */
+interface CallDetails {
+  readonly session?: Pick<RoutingInput, 'keyName' | 'sessionId'> | undefined
+  readonly inputTokens?: number | undefined
+}
+
 export interface Router {
   /**
    * Picks the route of a call and advances the router; null for an unknown model. Throws
@@ -93,12 +99,7 @@ export interface Router {
    * route's usual length, in any dialect, and has no session. An unknown model uses the default route of `dialect`, if
    * there is one. Throws like `route` if the call would be refused.
    */
-  resolve(
-    model: string,
-    traits?: Partial<RequestTraits>,
-    dialect?: string,
-    session?: Pick<RoutingInput, 'keyName' | 'sessionId'>,
-  ): Resolution | null
+  resolve(model: string, traits?: RequestTraits, dialect?: string, details?: CallDetails): Resolution | null
   /**
    * Returns the target for a request that is not a call; the target is null if none speaks the dialect.
    * Returns null for an unknown model. Changes nothing.
@@ -211,9 +212,9 @@ export function createRouter(config: Config, deps: RouterDeps): Router {
       }
     },
 
-    resolve(model, traits, dialect, session) {
+    resolve(model, traits, dialect, details) {
       const entry = find(model) ?? (dialect === undefined ? null : defaultOf(dialect))
-      return entry && resolutionOf(entry, { model, traits, dialect, session }, routingState, factsFor)
+      return entry && resolutionOf(entry, { model, traits, dialect, ...details }, routingState, factsFor)
     },
 
     peek(model, dialect) {
@@ -301,11 +302,10 @@ function splitBy(
 }
 
 /** A call as described to `resolve`. */
-interface AskedCall {
+interface AskedCall extends CallDetails {
   readonly model: string
-  readonly traits: Partial<RequestTraits> | undefined
+  readonly traits: RequestTraits | undefined
   readonly dialect: string | undefined
-  readonly session: Pick<RoutingInput, 'keyName' | 'sessionId'> | undefined
 }
 
 /** A call as far as the order of the targets depends on it. `group`: the targets that may serve it. */
@@ -352,12 +352,12 @@ function factsIn(
 /** Returns the route of a call for an entry of the table. Changes nothing. */
 function resolutionOf(
   entry: RouteEntry,
-  { model, traits, dialect, session }: AskedCall,
+  { model, traits, dialect, session, inputTokens }: AskedCall,
   routingState: RoutingState,
   factsFor: FactsFor,
 ): Resolution {
   const { name, strategyName, strategy, sticky, readsTraits, dependsOnDialect } = entry
-  const { targets, skipped } = chooseTargets(entry, { ...PLAIN, ...traits }, dialect ?? null)
+  const { targets, skipped } = chooseTargets(entry, traits ?? PLAIN, dialect ?? null)
   const { ready, cold } = splitBy(routingState, targets)
   const alive = ready.length > 0 ? ready : cold.slice(0, 1)
   const isOpen = alive.length > 1
@@ -365,7 +365,7 @@ function resolutionOf(
   const { sessionId = null, keyName = null } = session ?? {}
   const follows = conversationOf(entry, sessionId, keyName, group, null, 'main')
   const kind = { group: kindOf(name, 'main'), prompt: follows.prompt }
-  const { facts, estimate } = factsFor(entry, alive, { group, kind, input: traits?.inputTokens ?? null })
+  const { facts, estimate } = factsFor(entry, alive, { group, kind, input: inputTokens ?? null })
   const stays = stayingTarget(routingState, follows, null, alive)
   const chances =
     (stays && certain(alive, stays)) ??
@@ -374,7 +374,7 @@ function resolutionOf(
   const likeliest = alive[chances.indexOf(Math.max(...chances))]!
   const depends_on: Resolution['depends_on'] = [
     ...((sticky || strategy.readsCosts) && isOpen && !session ? (['session'] as const) : []),
-    ...((readsTraits && !traits) || (estimate && !stays && traits?.inputTokens === undefined)
+    ...((readsTraits && !traits) || (estimate && !stays && inputTokens === undefined)
       ? (['shape'] as const)
       : []),
     ...(dependsOnDialect && !dialect ? (['dialect'] as const) : []),
