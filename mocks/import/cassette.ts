@@ -16,6 +16,7 @@ export const body = z
     z.object({ base64_string: z.string() }).transform(({ base64_string }) => base64(base64_string)),
     z.object({ raw_gzip: z.string() }).transform(({ raw_gzip }) => base64(raw_gzip)),
     z.object({ raw: z.string() }).transform(({ raw }) => base64(raw)),
+    z.object({ fields: z.unknown() }).transform(() => ''), // a form, of which R keeps only the names
     z.strictObject({}).transform(() => ''),
   ])
   .nullish()

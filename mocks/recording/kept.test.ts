@@ -731,6 +731,101 @@ test('a recording names what was blanked in a kept answer (REC-01)', (t) => {
     credentials: 1,
     'echoed instructions': 1,
     'echoed user': 1,
-    'echoed tools': 1,
+    'echoed tools': 1, // its name
   })
+})
+
+/** Exchanges that are no calls to a model, and parts of them that must not be stored. */
+const others: [name: string, exchange: Exchange, secret: RegExp][] = [
+  [
+    'a login',
+    {
+      url: 'https://api.example.com/v1/login',
+      asked: { user: 'clerk', password: 'pear-tree-in-autumn' },
+      said: { token: 'q7Zr2mXw9Lk4Tb8Yc1' },
+    },
+    /q7Zr2|pear-tree|clerk/,
+  ],
+  [
+    'a token of OAuth, asked for by a form',
+    {
+      url: 'https://oauth2.example.com/token',
+      asked: 'grant_type=refresh_token&refresh_token=1fY7kQ0pLm3',
+      said: { access_token: 'Zx81kLmQ27', refresh_token: 'Rt55' },
+    },
+    /Zx81|Rt55|1fY7/,
+  ],
+  [
+    'a key for a session at a provider',
+    {
+      url: `${BASES.openai}/realtime/client_secrets`,
+      asked: { session: { model: 'gpt-realtime' } },
+      said: { value: 'q7Zr2mXw9Lk4', session: { instructions: 'Harbour' } },
+    },
+    /q7Zr2|Harbour/,
+  ],
+  [
+    'telemetry that names a model',
+    {
+      url: 'https://api.anthropic.com/api/event_logging/batch',
+      asked: { model: 'claude', events: ['opened ledger.txt'] },
+      said: { accepted: 'ledger.txt' },
+    },
+    /ledger/,
+  ],
+  [
+    'a page',
+    { url: 'https://shop.example.com/pears/today', asked: null, said: { title: 'Pears of Ann' } },
+    /Pears|Ann/,
+  ],
+  [
+    'mail',
+    {
+      url: 'https://gmail.googleapis.com/gmail/v1/users/me/messages',
+      asked: null,
+      said: { snippet: 'Dear Ann' },
+    },
+    /Dear|Ann/,
+  ],
+  [
+    'keys of an administrator',
+    {
+      url: `${BASES.openai}/organization/admin_api_keys`,
+      asked: null,
+      said: { data: [{ name: 'Ann', value: 'q7Zr2mXw9Lk4' }] },
+    },
+    /Ann|q7Zr/,
+  ],
+]
+for (const [name, exchange, secret] of others)
+  test(`${name} is no call to a model: it is blanked whole, and named (REC-01)`, (t) => {
+    const { recordings, refused } = kept(t, [exchange], { keepRequests: true })
+    assert.deepEqual(refused, [])
+    const [one] = recordings
+    assert.deepEqual(one!.redaction!.blanked, { 'no call to a model': 1 })
+    assert.doesNotMatch(Buffer.from(one!.bytes).toString() + JSON.stringify(one!.request), secret)
+  })
+
+test('a kept request has no credential in any field, and a gateway’s own address still is a call to a model (REC-01)', (t) => {
+  const asked = {
+    model: 'gpt-5.4',
+    input: 'See https://a.example/x?X-Amz-Signature=0a1b2c3d4e5f0a1b2c3d4e5f',
+    tools: [
+      {
+        type: 'mcp',
+        server_label: 'harbour',
+        authorization: 'plain-words-only',
+        headers: { 'X-Api-Key': 'plain-too' },
+      },
+    ],
+    mcp_servers: [{ authorization_token: 'plain-as-well' }],
+  }
+  const url = 'https://llm.example.com/users/ann/v1/responses'
+  const { recordings, refused } = kept(t, [{ url, asked, said: DIALECTS.responses!.answer([]) }], {
+    keepRequests: true,
+  })
+  assert.deepEqual(refused, [])
+  const stored = JSON.stringify(recordings[0]!.request)
+  assert.match(stored, /See https/)
+  assert.doesNotMatch(stored, /plain-|0a1b2c3d/)
 })

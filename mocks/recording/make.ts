@@ -107,16 +107,16 @@ const TURN = /^(?:plain|tools|\d{3})$/
 export const isVersion = (version: string): boolean =>
   /^(?:not named|preview|latest|v\d[a-z\d.]{0,12}|\d{4}-\d\d-\d\d(?:-preview)?)$/.test(version)
 
-/** Operations of interfaces to models, at any address. */
+/** Operations that only interfaces to models have, at any address. */
 const OPERATION =
-  /(?:^|\/)(?:chat|chat\/completions|completions|messages|responses|embed|embeddings|models|generate|rerank|moderations|tokenize|detokenize|predict|converse(?:-stream)?|invoke(?:-with-response-stream)?|(?:images|audio|videos|batches|files|conversations|ocr|fim)(?:\/.*)?)(?:\/count_tokens|\/[\w-]*\d[\w-]*(?:\/[\w-]+)?)?$|:[a-z]*(?:generate|predict|embed|count)\w*$/i
+  /(?:^|\/)(?:chat\/completions|completions|responses|embed|embeddings|models|rerank|moderations|detokenize|converse(?:-stream)?|invoke(?:-with-response-stream)?|(?:images|audio|videos)\/[\w-]+)(?:\/[\w-]+)?$|:[a-z]*(?:generate|predict|embed|countTokens)\w*$/i
 /** Parts of paths of logins, accounts and telemetry. */
 const OTHER =
-  /(?:^|[/_.-])(?:log-?in|log-?out|sign-?in|sign-?up|auth(?:orize|enticate)?|oauth2?|tokens?|session|client_secrets|credentials|api_?keys|admin|organizations?|users?|me|telemetry|events?|event_logging|metrics|track|analytics|collect|statsig|sentry|envelope|traces)(?:$|[/_.-])/i
+  /(?:^|[/.-])(?:log-?in|log-?out|sign-?in|sign-?up|auth(?:orize|enticate)?|oauth2?|tokens?|access_tokens?|session|client_secrets|credentials|api_?keys|admin|organizations?|users?|me|telemetry|events?|event_logging|metrics|track|analytics|collect|statsig|sentry|envelope|traces)(?:$|[/_.-])/i
 
 /**
  * Returns true if an exchange is a call to a model or to what its provider stores for one. A login, telemetry or a
- * page is none.
+ * page is none. A path that says both is a call if the request names a model.
  */
 function isModelCall(
   { method, path, requestBody }: Interaction,
@@ -126,9 +126,9 @@ function isModelCall(
 ): boolean {
   const stand = providers.find(({ name }) => name === provider)
   if (stand && endpointOf(stand, method, below)) return true
-  if (/(?:^|[/_.-])count_?tokens?(?:$|[/_.-])/i.test(path)) return true
-  if (OTHER.test(path)) return false
-  return OPERATION.test(path) || stand !== undefined || (model !== null && requestBody !== null)
+  const namesModel = model !== null && requestBody !== null
+  if (OTHER.test(path)) return namesModel && OPERATION.test(path)
+  return namesModel || OPERATION.test(path) || stand !== undefined
 }
 
 /** Makes the recording of an exchange. Throws if the body is missing or is not text. */

@@ -50,9 +50,11 @@ const CONTENT_NUMBER =
 const FREE = /^(?:input|args|arguments|parameters|metadata|properties|variables|schema|.*_schema|logit_bias)$/
 /** Fields that contain only the model's words: the arguments of tools. */
 const CONTENT = /^(?:input|args|arguments|logprobs)$/
-/** Members of a response that repeat its request. `text` does so only if it is an object. */
+/** Members of a response that repeat its request. */
 const ECHO =
-  /^(?:instructions|metadata|tools|tool_choice|user|prompt|safety_identifier|prompt_cache_key|response_format|text|previous_response_id|conversation)$/
+  /^(?:instructions|system|system_?instruction|metadata|tools|tool_choice|user|prompt|safety_identifier|prompt_cache_key|response_format|text|previous_response_id|conversation)$/i
+/** Members that do so only in an object that names its kind, as OpenAI's do; `text` also has to be an object. */
+const OBJECT_ECHO = /^(?:metadata|text)$/
 /** Returns true if the text of a field is JSON, or a piece of it. */
 export const isPiece = (field: string, eventType: string): boolean =>
   /^(?:arguments|partial_json)$/.test(field) || (field === 'delta' && /arguments/.test(eventType))
@@ -70,7 +72,9 @@ interface Frame {
   /** True below the arguments of a tool: ids there are the model's words. */
   readonly content: boolean
   /** True for a response, whose members may repeat its request. */
-  readonly echoes: boolean
+  readonly echoes: false | 'object' | 'other'
+  /** Member of the response that repeats its request, if the current value is below it. */
+  readonly echo: string | null
   /** Field of the next value; an array's items have the array's field. */
   field: string
   awaitsName: boolean
@@ -100,19 +104,30 @@ const SILENT = { onBlanked: () => {}, onModel: () => {}, listsModels: false, nam
 function redactBelow(json: string, redaction: Redaction, free: boolean): string {
   const eventType = eventTypeOf(json)
   const kept = redaction.keep !== undefined
-  const sealed = kept ? sealedIn(JSON.parse(json)) : new Set<string>()
-  const root = { array: true, free, counts: false, kept, content: false, echoes: false, field: '' }
+  const whole: unknown = kept ? JSON.parse(json) : null
+  const sealed = sealedIn(whole)
+  const root = {
+    array: true,
+    free,
+    counts: false,
+    kept,
+    content: false,
+    echoes: false as const,
+    echo: null,
+    field: '',
+  }
   const stack = [frameOf(root)]
   return json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]|[^\s"{}[\],:]+/g, (token) => {
     const frame = stack.at(-1)!
-    if (token === '{' || token === '[') stack.push(below(frame, token === '[', stack.length, redaction))
+    if (token === '{' || token === '[')
+      stack.push(below(frame, token === '[', responseAt(whole, stack.length, frame.field)))
     else if (token === '}' || token === ']') stack.pop()
     else if (token === ',') frame.awaitsName = !frame.array
     else if (frame.awaitsName) {
       frame.awaitsName = false
       frame.field = JSON.parse(token)
       return isFree(frame) ? quoted(token, (name) => blankName(name, frame), redaction) : token
-    } else if (!token.startsWith('"')) return scalar(token, frame)
+    } else if (!token.startsWith('"')) return scalar(token, frame, redaction)
     else if (frame.kept && !isEcho(frame)) return keptText(token, frame, sealed, redaction)
     else return text(token, frame, eventType, redaction)
     return token
@@ -128,7 +143,10 @@ const isFree = ({ free, kept, field }: Frame): boolean =>
 
 /** Returns true if the current field of a kept answer repeats the request. */
 const isEcho = ({ echoes, field }: Frame, isObject = false): boolean =>
-  echoes && ECHO.test(field) && (field !== 'text' || isObject)
+  echoes !== false &&
+  ECHO.test(field) &&
+  (echoes === 'object' || !OBJECT_ECHO.test(field)) &&
+  (field !== 'text' || isObject)
 
 /** Returns the texts of a value that are sealed by the type of their object: Anthropic's and OpenRouter's `data`. */
 function sealedIn(value: unknown, found = new Set<string>()): Set<string> {
@@ -139,10 +157,17 @@ function sealedIn(value: unknown, found = new Set<string>()): Set<string> {
   return found
 }
 
-function below(frame: Frame, array: boolean, depth: number, { onReplaced }: Redaction): Frame {
+/** Returns the kind of a response that begins here: the whole value, or the response in an event of a stream. */
+function responseAt(whole: unknown, depth: number, field: string): Frame['echoes'] {
+  const inner = depth === 2 && field === 'response'
+  if (depth !== 1 && !inner) return false
+  const at = (inner ? (whole as { response?: unknown })?.response : whole) as { object?: unknown } | null
+  return typeof at?.object === 'string' ? 'object' : 'other'
+}
+
+function below(frame: Frame, array: boolean, response: Frame['echoes']): Frame {
   const { counts, field, content } = frame
   const echoed = frame.kept && isEcho(frame, !array)
-  if (echoed) onReplaced?.(`echoed ${field}`)
   const kept = frame.kept && !echoed
   const free = !kept && (isFree(frame) || (!counts && FREE.test(field)))
   return frameOf({
@@ -151,8 +176,8 @@ function below(frame: Frame, array: boolean, depth: number, { onReplaced }: Reda
     counts: !free && (counts || COUNTS.test(field)),
     kept,
     content: content || CONTENT.test(field),
-    // The response itself, or the response in an event of its stream.
-    echoes: kept && !array && (depth === 1 || (depth === 2 && frame.echoes && field === 'response')),
+    echo: echoed ? field : frame.echo,
+    echoes: kept && !array && response,
     field: array ? field : '',
   })
 }
@@ -222,7 +247,8 @@ function text(token: string, frame: Frame, eventType: string, redaction: Redacti
   const next = piece ? (redaction.nextPiece?.(value) ?? null) : null
   const change = next !== null ? () => next : isJson(value) ? blankJson : piece ? blankJsonText : blank
   const now = quoted(token, change, redaction)
-  if (now !== token && frame.echoes) redaction.onReplaced?.(`echoed ${field}`)
+  const echo = frame.echo ?? (frame.echoes ? field : null)
+  if (now !== token && echo !== null) redaction.onReplaced?.(`echoed ${echo}`)
   return now
 }
 
@@ -236,13 +262,15 @@ function quoted(
 }
 
 /** Redacts a number or one of the three literals without changing its length. */
-function scalar(token: string, frame: Frame): string {
+function scalar(token: string, frame: Frame, { onReplaced }: Redaction): string {
   if (frame.kept) return token
   if (!/\d/.test(token)) return isFree(frame) ? blankJsonText(token) : token
   const { array, counts, field } = frame
   const isCount = counts || (COUNT.test(field) && !array)
   const isContent = array || CONTENT_NUMBER.test(field) || token.replace(/\D/g, '').length > 8
-  return !isFree(frame) && (isCount || !isContent) ? token : token.replace(/\d/g, '1')
+  const now = !isFree(frame) && (isCount || !isContent) ? token : token.replace(/\d/g, '1')
+  if (now !== token && frame.echo !== null) onReplaced?.(`echoed ${frame.echo}`)
+  return now
 }
 
 /** Keeps the public part of a model's name; replaces the rest with a placeholder of equal length. */
