@@ -83,8 +83,9 @@ test('promises that the work settles count as its time', async (t) => {
 
 test('a key waits after many small pieces as after a large one, if other keys have calls open', async (t) => {
   const pieces = (name: string) => Array.from({ length: 4 }, () => mustWait(name, LARGE_BYTES / 4))
-  await pause(1_100) // the keys of other tests are gone
-  assert.deepEqual(pieces('ann'), [false, false, false, false])
+  await pause(1_100) // the calls of other tests are gone, but their keys may have remembered items
+  assert.deepEqual(pieces('ann'), [false, false, false, MEMORY.hasOtherKeys('ann')])
+  await new Promise<void>((resolve) => inTurn('ann', resolve, fault))
   const bob = MEMORY.open('bob', 'demand')
   t.after(() => bob.release())
   assert.deepEqual(pieces('ann'), [false, false, false, true])
