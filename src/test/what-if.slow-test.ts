@@ -12,6 +12,8 @@ import { type TestGateway, temporaryDirectory, testGateway } from './test-gatewa
 import { IS_FULL } from './test-size.ts'
 
 const CALLS = IS_FULL ? 10_000 : 600
+/** In a sample, the failures of a few calls decide. */
+const MAX_ERROR = IS_FULL ? 0.01 : 0.03
 const SEC = 1_000
 const MIN = 60 * SEC
 
@@ -151,7 +153,7 @@ function drawing(): () => number {
   }
 }
 
-test(`what-if prices ${CALLS} calls on another route as the route really would, within 1 % (PAGE-10)`, async (t) => {
+test(`what-if prices ${CALLS} calls on another route as the route really would, within ${100 * MAX_ERROR} % (PAGE-10)`, async (t) => {
   const directory = temporaryDirectory(t)
   const records = new Map<Dialect, TestGateway>()
   for (const each of CASES) {
@@ -189,7 +191,7 @@ test(`what-if prices ${CALLS} calls on another route as the route really would, 
         `error ${(100 * error).toFixed(3)} %; ${calls} of ${CALLS} calls, ${totals.fell_back} fell back; ` +
         `cached ${cached({ input_tokens: sum('input_tokens'), cached_input_tokens: sum('cached_input_tokens') })}, real ${cached(totals)}`,
     )
-    assert.ok(Math.abs(error) < 0.01, `${each.title}: off by ${100 * error} %`)
+    assert.ok(Math.abs(error) < MAX_ERROR, `${each.title}: off by ${100 * error} %`)
     assert.equal(statement, `cost proved on ${calls} calls; quality not measured`)
   }
 })
