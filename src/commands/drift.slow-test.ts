@@ -93,7 +93,7 @@ test('`waybill recordings drift` announces the cost, and makes no calls without 
   // 20 input tokens at $100 per million and 7 output tokens at $1,000 per million, twice.
   assert.match(
     stdout,
-    /^2 calls to live\. With the tokens that were recorded they cost \$0\.018 at today's prices; the limit is \$1\.$/m,
+    /^2 calls to live\. With the tokens that were recorded they cost \$0\.018 at today's prices; the limit is \$1\.00\.$/m,
   )
   assert.match(stdout, /^Nothing was sent\./m)
   assert.equal(provider.ledger.length, 0)
