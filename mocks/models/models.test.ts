@@ -88,7 +88,9 @@ function* changesOf(value: unknown): Generator<unknown> {
 }
 
 test('at least one row of the table fails if a fact is missing or partly wrong', () => {
-  const facts = packageFacts()
+  const known = packageFacts()
+  // Prompt caches cause no refusal.
+  const facts = { ...known, lines: known.lines.filter(({ cache }) => cache === undefined) }
   assert.deepEqual(TABLE.filter(disagreeing(facts)), [])
   for (const [at, line] of facts.lines.entries()) {
     const { provider, model, source, like, retires, ...said } = line

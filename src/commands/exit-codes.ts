@@ -36,6 +36,7 @@ export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
   'recordings refresh': ['replaced', 'there are no newer answers, or a recording was not replaced', USAGE],
   logs: ['shown; with `--follow`, ended with Ctrl-C', SILENT, CONFIG],
   sessions: ['shown', SILENT, CONFIG],
+  costs: ['shown', SILENT, CONFIG],
   export: ['written', SILENT, CONFIG],
   reconcile: ['every line is equal', 'something differs, or a report cannot be fetched or read', CONFIG],
   whatif: ['estimated', 'the record cannot be read', CONFIG],

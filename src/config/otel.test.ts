@@ -26,6 +26,7 @@ const DEFAULTS = {
   sample: 1,
   follow_caller: true,
   content: false,
+  proposed_cost: false,
 }
 const ENV = {
   OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',

@@ -54,7 +54,7 @@ for (const [per, from, reset] of [
     assert.deepEqual([refused.status, refused.json.error.code], [429, 'budget_exceeded'])
     assert.equal(
       refused.json.error.message,
-      `The key "ann" has spent $2.00 of its $2 for this ${per}; the budget resets at ${reset}.`,
+      `The key "ann" has spent $2.00 of its $2.00 for this ${per}; the budget resets at ${reset}.`,
     )
     assert.equal(refused.headers.get('retry-after'), '60')
     assert.equal(refused.headers.get('x-should-retry'), 'false')
@@ -77,7 +77,7 @@ test('each session has a separate budget; other sessions, and calls without a se
   assert.deepEqual([refused.status, refused.json.error.code], [429, 'budget_exceeded'])
   assert.match(
     refused.json.error.message,
-    /\$2\.00 of its \$2 for this session; the budget of a session is not reset/,
+    /\$2\.00 of its \$2\.00 for this session; the budget of a session is not reset/,
   )
   assert.equal(refused.headers.get('retry-after'), null)
   assert.equal(refused.headers.get('x-should-retry'), 'false')
@@ -103,10 +103,10 @@ test('with several budgets, a call must fit into all of them, and the error name
   assert.equal((await spend(gateway, 'one')).status, 200)
   assert.match((await spend(gateway, 'one')).json.error.message, /for this session/)
   assert.equal((await spend(gateway, 'two')).status, 200)
-  assert.match((await spend(gateway, 'three')).json.error.message, /\$2 for this day/)
+  assert.match((await spend(gateway, 'three')).json.error.message, /\$2\.00 for this day/)
   clock.now = at('2026-11-26T12:00:00Z')
   assert.equal((await spend(gateway, 'three')).status, 200)
-  assert.match((await spend(gateway, 'four')).json.error.message, /\$3 for this week/)
+  assert.match((await spend(gateway, 'four')).json.error.message, /\$3\.00 for this week/)
   assert.deepEqual(
     (await own(gateway, 'three')).budgets.map(({ per, spent_usd }: any) => [per, spent_usd]),
     [

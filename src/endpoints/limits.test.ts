@@ -73,7 +73,7 @@ test('once a budget is spent, calls are refused with the time at which it resets
   assert.deepEqual([refused.status, refused.json.error.code], [429, 'budget_exceeded'])
   assert.equal(
     refused.json.error.message,
-    'The key "ann" has spent $4.00 of its $3 for this month; the budget resets at 2026-12-01T00:00:00.000Z.',
+    'The key "ann" has spent $4.00 of its $3.00 for this month; the budget resets at 2026-12-01T00:00:00.000Z.',
   )
   assert.equal(refused.headers.get('retry-after'), '60')
   assert.equal(refused.headers.get('x-should-retry'), 'false')
@@ -150,7 +150,7 @@ test('a database from an earlier release starts with the sums of its rows, and i
   }
   db.close()
   const gateway = await start(t, { data, config: keys(key('ann', ', budget: { usd: 1.5 }')) })
-  assert.match((await spend(gateway, 'ann')).json.error.message, /has spent \$1\.50 of its \$1\.5 /)
+  assert.match((await spend(gateway, 'ann')).json.error.message, /has spent \$1\.50 of its \$1\.50 /)
   const { json } = await gateway.get('/api/usage/request-logs', { headers: as('ann') })
   const call = await gateway.get(`/api/usage/request-logs/${json.data[0].id}`, { headers: as('ann') })
   assert.deepEqual(

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { answer, chunk, fail, type Script, stream, USAGE } from '../../mocks/test-upstream.ts'
+import { isOtherModel } from '../shared/model-names.ts'
 import { dated } from '../shared/test-clock.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import { IS_FULL } from '../test/test-size.ts'
@@ -353,7 +354,11 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
         equalSession(
           said,
           records.filter(
-            (each) => each.resolved_provider === said.provider && each.resolved_model === said.model,
+            (each) =>
+              each.resolved_provider === said.provider &&
+              each.resolved_model === said.model &&
+              said.answered ===
+                (isOtherModel(each.resolved_model, each.response_model) ? each.response_model : null),
           ),
           `${session.session_id} ${said.model}`,
         )

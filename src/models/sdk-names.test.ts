@@ -9,7 +9,7 @@ import { PRESETS } from '../config/presets.ts'
 import { createPricer } from '../pricing/pricing.ts'
 import { clock } from '../shared/clock.ts'
 import { packageFile } from '../shared/package-root.ts'
-import { packageFacts, packageTable } from './facts.ts'
+import { type Facts, packageFacts, packageTable } from './facts.ts'
 
 const SDKS = { openai: 'openai', anthropic: '@anthropic-ai/sdk', gemini: '@google/genai' } as const
 
@@ -73,9 +73,15 @@ const price = createPricer({
 })
 const counts = { input: 1, output: 1, cached_input: null, cache_write: null, reasoning: null }
 
+/** Returns the facts about a model, except for its prompt cache, which only estimates need. */
+function known(provider: string, model: string): Omit<Facts, 'cache'> {
+  const { cache: _, ...facts } = packageTable().of(provider, model, null)
+  return facts
+}
+
 /** Returns what is not known about a model; nothing for a model that has ended. */
 function lacks(provider: string, model: string, type: string): string[] {
-  const { retires, ...facts } = packageTable().of(provider, model, null)
+  const { retires, ...facts } = known(provider, model)
   if (retires !== undefined && Date.parse(retires) <= clock.now()) return []
   const needs =
     MEDIA.test(model) && !/^(Image|Audio|Speech)/.test(type) ? [] : NEEDS.find(([of]) => of.test(type))![1]
@@ -133,7 +139,7 @@ test('every end of a model that the SDKs announce is in the facts', () => {
 })
 
 test('a pattern in the package states no limit, no list of accepted values and no refusal', () => {
-  const allowed = new Set(['provider', 'model', 'source', 'thinking', 'signatures', 'result_media'])
+  const allowed = new Set(['provider', 'model', 'source', 'thinking', 'signatures', 'result_media', 'cache'])
   const wrong = packageFacts().lines.flatMap((line) =>
     line.model.some((name) => name.includes('*')) ? Object.keys(line).filter((key) => !allowed.has(key)) : [],
   )
@@ -149,8 +155,8 @@ test('a pattern in the package states no limit, no list of accepted values and n
     ['gemini', 'gemini-4-neon'],
     ['xai', 'grok-9'],
   ] as const)
-    assert.deepEqual(packageTable().of(provider, model, null), {}, model)
-  assert.deepEqual(packageTable().of('gemini', 'gemini-3.9-flash', null), {
+    assert.deepEqual(known(provider, model), {}, model)
+  assert.deepEqual(known('gemini', 'gemini-3.9-flash'), {
     thinking: ['level'],
     signatures: 'calls',
     result_media: 'yes',

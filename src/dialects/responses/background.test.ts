@@ -25,8 +25,8 @@ async function start(
     providers: {},
     env: { mock_key: provider.key('openai') },
     config: `  mock: { dialect: responses, base_url: "${provider.baseUrl('openai')}", key: $mock_key }
-models: { mock/gpt-5.4: { price: { input: 0, output: 1000 } } }
-routes: { auto: { targets: [ { model: mock/gpt-5.4 } ] } }
+models: { mock/gpt-6-sol: { price: { input: 0, output: 1000 } } }
+routes: { auto: { targets: [ { model: mock/gpt-6-sol } ] } }
 responses: { background_limit: ${limit} }
 keys: [{ name: one, role: admin, digest: "sha256:${hash('sha256', KEY)}", budget: { usd: 4 } }]`,
   })
