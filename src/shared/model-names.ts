@@ -49,10 +49,20 @@ export function nameKey(name: string): string {
   return [...words.filter((word) => !isNumber(word)).toSorted(), ...words.filter(isNumber)].join(' ')
 }
 
+/** Results for pairs of names: most calls of a configuration have the same few. */
+const others = new Map<string, boolean>()
+const MAX_OTHERS = 1_000
+/** Maximum characters of a pair that is kept, because providers choose the length. */
+const MAX_PAIR = 512
+
 /** Returns true if an answer names another model than the one that was asked. */
-export const isOtherModel = (asked: string, answered: string | null | undefined): answered is string =>
-  answered != null &&
-  answered !== '' &&
-  answered !== asked &&
-  !isFileName(answered) &&
-  nameKey(answered) !== nameKey(asked)
+export function isOtherModel(asked: string, answered: string | null | undefined): answered is string {
+  if (answered == null || answered === '' || answered === asked) return false
+  const pair = `${asked}\n${answered}`
+  const known = others.get(pair)
+  if (known !== undefined) return known
+  const isOther = !isFileName(answered) && nameKey(answered) !== nameKey(asked)
+  if (others.size >= MAX_OTHERS) others.clear()
+  if (pair.length <= MAX_PAIR) others.set(pair, isOther)
+  return isOther
+}
