@@ -52,13 +52,16 @@ const MAX_NAMED = 64
 /** Returns true for a member of a request that may name other models. */
 export const namesModels = (member: string): boolean => MEMBERS.has(member)
 
-const MEMBERS = new Set(NAMING.map(({ path }) => path.split('.')[0]!))
+const PLACES = NAMING.map(({ path, isBesides = false }) => {
+  const [member = '', ...rest] = path.split('.')
+  return { member, rest, isBesides }
+})
+const MEMBERS = new Set(PLACES.map(({ member }) => member))
 
 /** Returns the models that a request names besides its `model`. */
 export function namedModels(body: Readonly<Record<string, unknown>>): NamedModel[] {
   const found: NamedModel[] = []
-  for (const { path, isBesides = false } of NAMING) {
-    const [member = '', ...rest] = path.split('.')
+  for (const { member, rest, isBesides } of PLACES) {
     if (body[member] == null) continue
     for (const name of textsAt(body[member], rest, member === 'tools'))
       if (found.length < MAX_NAMED)

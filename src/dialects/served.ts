@@ -175,14 +175,10 @@ export function openAiTokens(
 
 /** Returns the tokens written to a cache. Alibaba, Vercel and LiteLLM use Anthropic's names. */
 const writtenIn = (usage: Json, input: unknown): number | null =>
-  [
-    ...['cache_write_tokens', 'cache_creation_tokens', 'cache_creation_input_tokens'].map((name) =>
-      member(input, name),
-    ),
-    usage.cache_creation_input_tokens,
-  ]
-    .map(tokenCount)
-    .find((count) => count !== null) ?? null
+  tokenCount(member(input, 'cache_write_tokens')) ??
+  tokenCount(member(input, 'cache_creation_tokens')) ??
+  tokenCount(member(input, 'cache_creation_input_tokens')) ??
+  tokenCount(usage.cache_creation_input_tokens)
 
 /** Counts the uses of the provider's own tools among output items; undefined if there are none. */
 export function toolsIn(output: unknown): Record<string, number> | undefined {
