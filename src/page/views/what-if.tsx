@@ -49,7 +49,8 @@ export function Estimates({ names }: { names: readonly string[] }) {
   )
 }
 
-const about = (usd: number): string => `~${format.usd(usd)}`
+const about = (cost_usd: number, cost_is_minimum = false): string =>
+  format.cost({ cost_usd, cost_is_minimum, cost_is_estimated: true })
 
 function Estimate({ answer }: { answer: WhatIfAnswer }) {
   const { route, recorded, repriced, targets, outputs, left_out, assumed, statement } = answer
@@ -57,10 +58,7 @@ function Estimate({ answer }: { answer: WhatIfAnswer }) {
     <>
       <p class="sentence">
         On record {format.cost(recorded)}; on {route}{' '}
-        <b>
-          {repriced.cost_is_minimum && '≥ '}
-          {about(repriced.cost_usd)}
-        </b>
+        <b>{about(repriced.cost_usd, repriced.cost_is_minimum)}</b>
         {outputs.length > 0 &&
           `, ${about(repriced.low_usd)} to ${about(repriced.high_usd)} if other models write less or more`}
         {repriced.flat_usd > 0 && `; a subscription pays ${about(repriced.flat_usd)} of it`}; {statement}.
