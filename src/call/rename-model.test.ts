@@ -17,6 +17,12 @@ for (const [event, expected] of [
     'data: {"x":{"model":"inner"},"model":"theirs"}\n\n',
     'data: {"x":{"model":"inner"},"model":"auto/ü"}\n\n',
   ],
+  ['\ufeffdata: {"model":"theirs"}\n\n', '\ufeffdata: {"model":"auto/ü"}\n\n'],
+  [
+    'event: a\n\ufeffdata: {"type":\ndata: {"model":"theirs"}\n\n',
+    'event: a\n\ufeffdata: {"type":\ndata: {"model":"auto/ü"}\n\n',
+  ],
+  ['\ufeffdata: {\ndata: {"model":"theirs"}\n\n', '\ufeffdata: {\ndata: {"model":"theirs"}\n\n'],
 ] as const)
   test(`in ${JSON.stringify(event)}, the requested name replaces the model’s name, and nothing else changes`, () => {
     const renamed = renameEvent(chat.client, 'auto/ü')(Buffer.from(event), reading)
