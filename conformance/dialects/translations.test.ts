@@ -56,6 +56,15 @@ test('parts that repeat in an answer may be written differently but must have th
   assert.deepEqual(found('responses', keepalive + calling(TOLD)), [])
 })
 
+test('an event without item_id belongs to the item at its place, and what is missing is named (DIAL-12)', () => {
+  const { texts, ids } = contradictions('responses', calling(TOLD).replaceAll('"item_id":"fc_1",', ''))
+  assert.deepEqual(texts, [])
+  assert.deepEqual(ids, [
+    'response.function_call_arguments.delta of item 0 has no item_id',
+    'response.function_call_arguments.done of item 0 has no item_id',
+  ])
+})
+
 test('the reasoning in a response may arrive in one piece (DIAL-12)', () => {
   const item = { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'so' }] }
   const body = sse(

@@ -263,9 +263,15 @@ function responseEvent(json: AnyJson, items: Map<unknown, Item>, found: Contradi
     items.set(item?.id, { index, added: item ?? {}, deltas: new Map() })
     return
   }
-  const id = type === 'response.output_item.done' ? item?.id : json.item_id
   // A gateway's own event may belong to no item.
   const isOwn = !/\.(added|delta|done)$/.test(type)
+  const said = type === 'response.output_item.done' ? item?.id : json.item_id
+  const nameless = said === undefined && item === undefined && !isOwn ? itemAt(index, items) : undefined
+  if (nameless !== undefined) {
+    const missing = `${type} of item ${brief(index)} has no item_id`
+    if (!found.ids.includes(missing)) found.ids.push(missing)
+  }
+  const id = said ?? nameless
   if (
     (id === undefined || (id === null && isOwn)) &&
     (json.item_id ?? undefined) === undefined &&
@@ -287,10 +293,14 @@ function responseEvent(json: AnyJson, items: Map<unknown, Item>, found: Contradi
   const key = `${base} ${partOf(json)}`
   if (type.endsWith('.delta') && typeof json.delta === 'string')
     known.deltas.set(key, (known.deltas.get(key) ?? '') + json.delta)
-  const said = json.text ?? json.arguments ?? json.input ?? json.refusal
-  if (type.endsWith('.done') && typeof said === 'string' && !means(known.deltas.get(key) ?? '', said))
-    found.texts.push(`${type} has ${brief(said)}, the deltas ${brief(known.deltas.get(key) ?? '')}`)
+  const text = json.text ?? json.arguments ?? json.input ?? json.refusal
+  if (type.endsWith('.done') && typeof text === 'string' && !means(known.deltas.get(key) ?? '', text))
+    found.texts.push(`${type} has ${brief(text)}, the deltas ${brief(known.deltas.get(key) ?? '')}`)
 }
+
+/** Returns the id of the item at a place of the output. */
+const itemAt = (index: unknown, items: ReadonlyMap<unknown, Item>): unknown =>
+  [...items].find(([, item]) => index !== undefined && item.index === index)?.[0]
 
 const READERS: Readonly<Partial<Record<DialectName, (body: string) => Contradictions>>> = {
   chat: inChat,
