@@ -6,6 +6,7 @@ import { claimOf } from '../core/budget.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Pricer } from '../pricing/pricing.ts'
 import { EventReader } from '../providers/event-reader.ts'
+import { processorMs } from '../test/test-processor-time.ts'
 import type { ClientRequest } from './client-request.ts'
 import type { Dialect } from './dialect.ts'
 import type { Samples } from './test-sample-type.ts'
@@ -50,6 +51,13 @@ for (const [name, dialect, samples] of ALL) {
         { model: 'm', ends: 1, ...samples.read, finished: true, errors: 0, bytes: text },
         `in chunks of ${size}`,
       )
+  })
+
+  test(`${name}: the processor time for a usage grows with the number of its members, not with the square of it`, () => {
+    const members = Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [`part_${n}_time`, n + 1]))
+    const begin = processorMs()
+    tokens(dialect, samples, members)
+    assert.ok(processorMs() - begin < 2_000, `${processorMs() - begin} ms`)
   })
 
   test(`${name}: a token count that is not a whole number is treated as missing, but zero is treated as zero (USE-04)`, () => {

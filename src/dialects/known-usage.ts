@@ -62,9 +62,13 @@ const NUMBERS: readonly KnownNumbers[] = [
 /** Maximum depth to which a usage is read. */
 const MAX_DEPTH = 8
 
-/** Returns true if a member of a usage has a number that may cost something of its own, at any depth. */
-export function mayCost(name: string, value: unknown, usage: Json, isReported: boolean): boolean {
-  const most = Math.max(...Object.values(usage).filter((each) => typeof each === 'number'))
+/**
+ * Returns true if a member among `members` of a usage has a number that may cost something of its own, at any depth.
+ * `isReported`: the provider reports the cost.
+ */
+export function mayCost(members: Json, usage: Json, isReported: boolean): boolean {
+  let most = 0
+  for (const each of Object.values(usage)) if (typeof each === 'number' && each > most) most = each
   const mayBe = (name: string, value: unknown, depth: number): boolean => {
     if (isObject(value) || Array.isArray(value))
       return (
@@ -80,5 +84,7 @@ export function mayCost(name: string, value: unknown, usage: Json, isReported: b
         names.test(name) && (!isPart || count <= most) && (!isInReportedCost || isReported),
     )
   }
-  return mayBe(name.slice(name.lastIndexOf('.') + 1), value, 0)
+  return Object.entries(members).some(([name, value]) =>
+    mayBe(name.slice(name.lastIndexOf('.') + 1), value, 0),
+  )
 }

@@ -58,8 +58,7 @@ export function unknownIn(
   }
   for (const name in usage) if (usage[name]) keep(name, usage[name])
   if (other === undefined) return {}
-  const isReported = reportedIn(usage).reportedUsd !== undefined
-  const unexplained = Object.entries(other).some(([name, value]) => mayCost(name, value, usage, isReported))
+  const unexplained = mayCost(other, usage, reportedIn(usage).reportedUsd !== undefined)
   const doubts: Doubt[] = unexplained ? ['unknown_usage'] : []
   if (Buffer.byteLength(JSON.stringify(other)) > MAX_OTHER_BYTES) return { doubts: [...doubts, 'other'] }
   return { other, ...(unexplained && { doubts }) }
@@ -123,7 +122,8 @@ export function toolOf(item: unknown): string | null {
 
 /**
  * Returns input and output that agree with the total. xAI leaves reasoning out of the output; others leave cached tokens
- * out of the input. Cached tokens beyond the input are a doubt. What is missing for an unknown reason is billed as output, with a doubt.
+ * out of the input. Cached tokens beyond the input are a doubt. A rest without a known reason is billed as output, with a
+ * doubt.
  */
 function contradicted(
   {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { calcPrice } from '@pydantic/genai-prices'
 import fc from 'fast-check'
 import { clock } from '../shared/clock.ts'
@@ -207,4 +209,23 @@ test('calls to a flat-rate provider count as paid by the subscription', () => {
   const { usd, flat } = price({ provider: 'openai', model: 'gpt-4.1' }, tokens(1_000, 900), 0)
   assert.ok(Math.abs(usd! - 0.0092) < 1e-9)
   assert.equal(flat, true)
+})
+
+test('names in answers take a bounded part of the memory, however long they are', () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const price = createPricer(pricing)
+  const held = () => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const before = held()
+  for (let n = 0; n < 500; n++)
+    price(
+      { provider: 'openai', model: 'gpt-4o' },
+      tokens(1, 1),
+      clock.now(),
+      `claude-${n}-${'x'.repeat(500_000)}`,
+    )
+  assert.ok(held() - before < 20 * 2 ** 20, `${held() - before} bytes`)
 })

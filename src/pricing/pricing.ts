@@ -189,6 +189,8 @@ function isPublic(name: string): boolean {
 
 const NO_COUNTS = { input_tokens: 0, output_tokens: 0 }
 const DAY_MS = 86_400_000
+/** Maximum characters of a name that are read, because providers choose the length. No model has a longer name. */
+const MAX_NAME = 512
 
 /** Returns a function that names the model by which an answer is priced; null if its price is unknown. */
 function namesOf(
@@ -211,9 +213,11 @@ function namesOf(
     }
     return names
   }
-  return (target: Pick<Target, 'provider' | 'model'>, answered: string | null | undefined, at: number) => {
+  return (target: Pick<Target, 'provider' | 'model'>, named: string | null | undefined, at: number) => {
     const { provider, model } = target
-    if (answered == null || answered === '' || answered === model) return model
+    if (named == null || named === '' || named === model) return model
+    // A copy, because V8 keeps the whole string for its part.
+    const answered = named.length > MAX_NAME ? Buffer.from(named.slice(0, MAX_NAME)).toString() : named
     const id = JSON.stringify([provider, model, answered, Math.floor(at / DAY_MS)])
     let name = resolved.get(id)
     if (name === undefined) {
