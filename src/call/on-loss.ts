@@ -2,7 +2,7 @@
 // than the route allows. Independent of the dialect.
 
 import type { RouteConfig } from '../config/load.ts'
-import { type Route, type Target, targetId } from '../core/call.ts'
+import { type Route, type Target, withoutTargets } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
@@ -24,30 +24,21 @@ export function withoutLossy(
   if (route.candidates.some(translationFor)) refuseWrongNumbers(request.text)
   const policy = route.name === null ? 'allow' : (config.routes[route.name]?.on_loss ?? 'allow')
   if (policy === 'allow') return route
-  const lost = (target: Target): string[] => {
+  const reasonFor = (target: Target): string | null => {
     const provider = providers.get(target.provider)!
     const translation = translationFor(target)
     translation?.request(request, target.model, { basePath: provider.basePath, key: null })
     const losses = new Set([...(request.lost ?? []), ...(translation?.losses ?? [])])
-    return [...losses].filter((loss) => isRefused(policy, loss))
+    const refused = [...losses].filter((loss) => isRefused(policy, loss))
+    return refused.length > 0 ? `would lose ${refused.join(', ')}` : null
   }
-  const judged = route.candidates.map((target) => ({ target, losses: lost(target) }))
-  const [first, ...rest] = judged.filter(({ losses }) => losses.length === 0).map(({ target }) => target)
-  const refused = judged.filter(({ losses }) => losses.length > 0)
-  if (refused.length === 0) return route
-  const reasons = refused.map(({ target, losses }) => ({
-    target: targetId(target),
-    reason: `would lose ${losses.join(', ')}`,
-  }))
-  if (!first) {
-    const why = reasons.map(({ target, reason }) => `${target} ${reason}`).join('; ')
-    throw new GatewayError(
+  return withoutTargets(route, reasonFor, (skipped) => {
+    const why = skipped.map(({ target, reason }) => `${target} ${reason}`).join('; ')
+    return new GatewayError(
       'translation_lossy',
       `The route ${JSON.stringify(route.name)} refuses to translate this request with losses (${why}). Remove these parts, or ask for a model that speaks ${name}.`,
     )
-  }
-  const skipped = [...route.decision.skipped, ...reasons]
-  return { ...route, candidates: [first, ...rest], decision: { ...route.decision, skipped } }
+  })
 }
 
 const isRefused = (policy: RouteConfig['on_loss'], loss: string): boolean =>

@@ -217,7 +217,7 @@ test('a provider with `other_models: refuse` gets no request that names other mo
     dialects: { alpha: ['chat', 'responses'], beta: ['chat'], claude: ['messages'] },
     refusing: ['alpha', 'claude'],
     config: `routes:
-  both: { targets: [ { model: alpha/m }, { model: beta/m } ] }
+  both: { strategy: cheapest, targets: [ { model: alpha/m }, { model: beta/m } ] }
   set: { targets: [ { model: alpha/m, request: { set: { models: [m, other] } } } ] }
   cleared: { targets: [ { model: alpha/m, request: { omit: [models] } } ] }`,
   })
@@ -246,6 +246,10 @@ test('a provider with `other_models: refuse` gets no request that names other mo
     assert.equal((await post(call)).sent, 1, JSON.stringify(call))
   const moved = await post(chat('both', { models: ['other'] }))
   assert.deepEqual([moved.status, moved.headers.get('x-gateway-provider')], [200, 'beta'])
+  const { decision } = await gateway.record(moved.headers.get('x-gateway-request-id'))
+  const reason = 'the request names other models (models)'
+  assert.deepEqual(decision.skipped, [{ target: 'alpha/m', reason }])
+  assert.equal(decision.estimate.targets.length, 2, 'the costs that were compared stay on record')
 })
 
 test('a member that names models is refused if it is there twice', async (t) => {

@@ -1,6 +1,6 @@
 // Finds the models that a provider may use instead of a target's or besides it, and implements `other_models` of a
 // provider: before sending, skips targets whose provider must not get a request that names other models.
-import { type Route, type Target, targetId } from '../core/call.ts'
+import { type Route, type Target, withoutTargets } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type NamedModel, namedModels, othersThan } from '../core/other-models.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
@@ -38,24 +38,19 @@ export function withoutOtherModels(
   others: OthersOf,
   { config }: Pick<CallContext, 'config'>,
 ): Route {
-  const refused = route.candidates.filter(
-    (target) => config.providers[target.provider]?.other_models === 'refuse' && others(target).length > 0,
-  )
-  if (refused.length === 0) return route
-  const [first, ...rest] = route.candidates.filter((target) => !refused.includes(target))
-  if (!first) {
-    const { provider } = refused[0]!
-    const [{ member, name }] = others(refused[0]!) as [NamedModel]
-    throw new GatewayError(
+  const refused = (target: Target): NamedModel | undefined =>
+    config.providers[target.provider]?.other_models === 'refuse' ? others(target)[0] : undefined
+  const reasonFor = (target: Target) => {
+    const named = refused(target)
+    return named ? `the request names other models (${named.member})` : null
+  }
+  return withoutTargets(route, reasonFor, () => {
+    const [target] = route.candidates
+    const { member, name } = refused(target)!
+    return new GatewayError(
       'invalid_request',
-      `${member}: names another model (${name.slice(0, 256)}), and the provider ${provider} is set to \`other_models: refuse\`; remove this member, or ask for that model itself.`,
+      `${member}: names another model (${name.slice(0, 256)}), and the provider ${target.provider} is set to \`other_models: refuse\`; remove this member, or ask for that model itself.`,
       { param: member },
     )
-  }
-  const skipped = refused.map((target) => ({
-    target: targetId(target),
-    reason: `the request names other models (${others(target)[0]!.member})`,
-  }))
-  const { cause, skipped: before } = route.decision
-  return { ...route, candidates: [first, ...rest], decision: { cause, skipped: [...before, ...skipped] } }
+  })
 }

@@ -1,6 +1,6 @@
 // The caller's own credential. Leaves out targets that need it if the call has none, and masks it in all output.
 // Independent of the dialect.
-import { type Route, type Target, targetId } from '../core/call.ts'
+import { type Route, type Target, withoutTargets } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { callerCredentialMissing } from '../credentials/caller.ts'
 import type { CallerCredential } from '../credentials/caller-credential.ts'
@@ -24,16 +24,15 @@ export function withoutCredentialless(
   context: Pick<CallContext, 'providers'>,
 ): Route {
   if (credential || !mayUseCallers(route, context)) return route
-  const [first, ...rest] = route.candidates.filter((target) => !takesCallers(target, context))
-  if (!first) {
-    const { provider } = route.candidates[0]
-    throw new GatewayError('invalid_api_key', `No credential for ${callerCredentialMissing(provider)}.`)
-  }
-  const skipped = route.candidates
-    .filter((target) => takesCallers(target, context))
-    .map((target) => ({ target: targetId(target), reason: "needs the caller's own credential" }))
-  const decision = { ...route.decision, skipped: [...route.decision.skipped, ...skipped] }
-  return { ...route, candidates: [first, ...rest], decision }
+  return withoutTargets(
+    route,
+    (target) => (takesCallers(target, context) ? "needs the caller's own credential" : null),
+    () =>
+      new GatewayError(
+        'invalid_api_key',
+        `No credential for ${callerCredentialMissing(route.candidates[0].provider)}.`,
+      ),
+  )
 }
 
 /** Returns a context that masks the caller's own credential in the same way as the operator's keys. */

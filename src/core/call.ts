@@ -208,6 +208,30 @@ export interface Route {
   readonly readsReasoning?: (target: Target) => boolean
 }
 
+/**
+ * Returns the route without the targets for which `reasonFor` returns a reason, which the decision then names. Throws
+ * what `noneLeft` returns if no target is left.
+ */
+export function withoutTargets(
+  route: Route,
+  reasonFor: (target: Target) => string | null,
+  noneLeft: (skipped: readonly Skipped[]) => Error,
+): Route {
+  const { candidates, decision } = route
+  const reasons = candidates.map(reasonFor)
+  const skipped = reasons.flatMap((reason, n) =>
+    reason === null ? [] : [{ target: targetId(candidates[n]!), reason }],
+  )
+  if (skipped.length === 0) return route
+  const [first, ...rest] = candidates.filter((_, n) => reasons[n] === null)
+  if (!first) throw noneLeft(skipped)
+  return {
+    ...route,
+    candidates: [first, ...rest],
+    decision: { ...decision, skipped: [...decision.skipped, ...skipped] },
+  }
+}
+
 /** The end of one attempt, as written to `call_attempts`. */
 export interface AttemptEnd {
   readonly outcome: Exclude<AttemptOutcome, 'open'>

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import type { RateLimiterMemory as Limiter, RateLimiterRes } from 'rate-limiter-flexible'
 import type { KeyConfig } from '../config/load.ts'
 import { type Claim, type ClaimOptions, claimOf, priceLine, unpricedAt } from '../core/budget.ts'
-import { type Route, type Target, targetId } from '../core/call.ts'
+import { type Route, type Target, targetId, withoutTargets } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type Account, endOf, type Period, periodOf } from '../core/period.ts'
 import type { Pricer } from '../pricing/pricing.ts'
@@ -247,25 +247,18 @@ function withoutUnpriced(
   unknownAt: (target: Target) => string | null,
 ): Route {
   if (!budget.some(({ unpriced }) => unpriced === 'refuse')) return route
-  const unpriced = route.candidates.filter((target) => unknownAt(target) !== null)
-  if (unpriced.length === 0) return route
-  const [first, ...more] = route.candidates.filter((target) => !unpriced.includes(target))
-  if (!first) {
-    const ids = unpriced.map((target) => targetId({ ...target, model: unknownAt(target)! }))
+  const reasonFor = (target: Target) => {
+    const unknown = unknownAt(target)
+    return unknown === null ? null : unpricedReason(target, unknown)
+  }
+  return withoutTargets(route, reasonFor, () => {
+    const ids = route.candidates.map((target) => targetId({ ...target, model: unknownAt(target)! }))
     const lines = ids.map((id) => `\`${priceLine(id)}\``).join(' or ')
-    throw new GatewayError(
+    return new GatewayError(
       'price_unknown',
       `The key "${keyName}" has a budget, but the price of ${ids.join(' and of ')} is not known. Under \`models\` of the configuration, the operator can write ${lines}, with the prices of a million tokens in US dollars; or \`unpriced: allow\` in \`budget\` of this key.`,
     )
-  }
-  const skipped = [
-    ...route.decision.skipped,
-    ...unpriced.map((target) => ({
-      target: targetId(target),
-      reason: unpricedReason(target, unknownAt(target)),
-    })),
-  ]
-  return { ...route, candidates: [first, ...more], decision: { ...route.decision, skipped } }
+  })
 }
 
 const unpricedReason = ({ model }: Target, unknown: string | null): string =>
