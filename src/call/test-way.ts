@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 
-/** What a plain call takes. */
+/** Functions and memory of a plain call. */
 export interface Way {
   /** Functions of `src` that every call enters, as `file name`. */
   readonly functions: readonly string[]
@@ -48,7 +48,7 @@ function provide(): void {
   server.listen(0, '127.0.0.1', () => parentPort!.postMessage((server.address() as AddressInfo).port))
 }
 
-/** Makes calls one after the other, as often as it is told. */
+/** Makes the calls of each message one after the other. */
 function call(): void {
   const body = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'where to?' }] })
   const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-none-1234567890' }

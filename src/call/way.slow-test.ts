@@ -1,5 +1,5 @@
-// The way of a plain call: what it enters and allocates, and that a feature that nobody configured is not on it. The
-// figures depend on the code only, not on the machine and its load.
+// Counts the functions and the memory of a plain call. Fails if they grow, or if a call enters a feature that is not
+// configured. The figures depend on the code, and not on the load of the machine.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 // `waybill config check`: reports every problem with its line, or a summary of the configuration. Warns about
 // settings that are allowed but may surprise.
-import { type Config, loadConfig } from '../config/load.ts'
+import { type Config, loadConfig, routedModels } from '../config/load.ts'
 import { priceLine } from '../core/budget.ts'
 import { createPricer, pricingOf } from '../pricing/pricing.ts'
 import { complain, print } from './output.ts'
@@ -47,8 +47,7 @@ function unpricedWarnings(config: Config): string[] {
     const target = { provider: id.slice(0, slash), model: id.slice(slash + 1) }
     return price(target, one, Date.now()).usd !== null
   }
-  const targets = Object.values(config.routes).flatMap((route) => route.targets.map(({ model }) => model))
-  return [...new Set(targets)]
+  return routedModels(config)
     .filter((id) => !priced(id))
     .map(
       (id) =>

@@ -1,5 +1,5 @@
 // `waybill models prices`: shows what is priced, and from where. Reads the configuration and the tables only.
-import { loadConfig } from '../config/load.ts'
+import { configuredModels, loadConfig } from '../config/load.ts'
 import { priceLine } from '../core/budget.ts'
 import { createPricer, pricedModels, priceOrigin, pricingOf } from '../pricing/pricing.ts'
 import { clock } from '../shared/clock.ts'
@@ -25,15 +25,13 @@ export async function printPrices({ filter, config: file, json, env }: PricesOpt
   const pricing = pricingOf(config)
   const price = createPricer(pricing)
   const now = clock.now()
-  const targets = Object.values(config.routes).flatMap((route) => route.targets.map(({ model }) => model))
-  const named = Object.keys(config.models).filter((id) => !id.includes('*'))
   const listed =
     filter === undefined
       ? []
       : Object.keys(config.providers).flatMap((name) =>
           pricedModels(name, pricing).map((model) => `${name}/${model}`),
         )
-  const ids = [...new Set([...targets, ...named, ...listed])]
+  const ids = [...new Set([...configuredModels(config), ...listed])]
     .filter((id) => id.toLowerCase().includes(filter?.toLowerCase() ?? ''))
     .toSorted()
   if (ids.length === 0 && filter !== undefined)

@@ -3,7 +3,7 @@
 // only `sync` sends requests.
 import { writeFileSync } from 'node:fs'
 import { stringify } from 'yaml'
-import { type Loaded, loadConfig, syncedFile } from '../config/load.ts'
+import { configuredModels, type Loaded, loadConfig, syncedFile } from '../config/load.ts'
 import { DIALECTS } from '../dialects/registry.ts'
 import { factTableOf, type Statement } from '../models/facts.ts'
 import { type LearnedRefusal, openLearnedRefusals } from '../models/learned.ts'
@@ -26,10 +26,7 @@ export async function printModels({ model, config: file, json, env }: ModelsOpti
   const { config } = loadConfig(file, { env, replay: true })
   const facts = factTableOf(config)
   const refusals = openLearnedRefusals(config.data).list()
-  const targets = Object.values(config.routes).flatMap((route) => route.targets.map((target) => target.model))
-  const named = Object.keys(config.models).filter((id) => !id.includes('*'))
-  const known = [...new Set([...named, ...targets])].toSorted()
-  const ids = model === undefined ? known : [model]
+  const ids = model === undefined ? configuredModels(config) : [model]
   const found = ids.map((id) => {
     const { provider, name } = partsOf(id, config)
     const statements = new Map<string, Statement>()

@@ -98,7 +98,7 @@ interface Book {
   readonly recorded: number
   /** Reasons why exchanges were not recorded. */
   readonly refused: readonly string[]
-  /** What was blanked in kept answers. */
+  /** Values that were blanked in kept answers, by kind. */
   readonly blanked: readonly Blanked[]
 }
 

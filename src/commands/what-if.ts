@@ -8,7 +8,7 @@ import { openUnchanged } from '../store/sqlite/diagnose.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
 import { openPastReads } from '../store/sqlite/past.ts'
 import { clean } from '../terminal/clean.ts'
-import { costText, formatCount } from '../terminal/numbers.ts'
+import { costText, estimateText, formatCount } from '../terminal/numbers.ts'
 import { table } from '../terminal/table.ts'
 import { print, json as toJson } from './output.ts'
 import { readTime } from './read-time.ts'
@@ -57,9 +57,6 @@ export async function printWhatIf(options: WhatIfOptions): Promise<void> {
   else show(route, result)
 }
 
-const estimate = (cost_usd: number, cost_is_minimum = false): string =>
-  costText({ cost_usd, cost_is_minimum, cost_is_estimated: true })
-
 function show(
   route: string,
   { recorded, repriced, targets, left_out, outputs, assumed, statement }: ReturnType<WhatIf['result']>,
@@ -67,16 +64,16 @@ function show(
   const { cost_usd, cost_is_minimum, low_usd, high_usd, flat_usd } = repriced
   print(`on record: ${costText(recorded)}`)
   print(
-    `${route}: ${estimate(cost_usd, cost_is_minimum)}${outputs.length > 0 ? `, ${estimate(low_usd)} to ${estimate(high_usd)} if other models write less or more` : ''}`,
+    `${route}: ${estimateText(cost_usd, cost_is_minimum)}${outputs.length > 0 ? `, ${estimateText(low_usd)} to ${estimateText(high_usd)} if other models write less or more` : ''}`,
   )
-  if (flat_usd > 0) print(`a subscription pays ${estimate(flat_usd)} of it`)
+  if (flat_usd > 0) print(`a subscription pays ${estimateText(flat_usd)} of it`)
   const rows = targets.map((each) => [
     clean(each.target),
     String(each.calls),
     formatCount(each.input_tokens),
     formatCount(each.cached_input_tokens),
     formatCount(each.output_tokens),
-    estimate(each.cost_usd),
+    estimateText(each.cost_usd),
   ])
   const head = ['target', 'calls', 'in', 'cached', 'out', 'cost']
   if (rows.length > 0)

@@ -278,3 +278,14 @@ function keyOf(entry: string): object {
   const [name, role = 'client'] = who.split(':')
   return { name, role, digest }
 }
+
+/** Returns the `provider/model` of each target of the routes, each once. */
+export const routedModels = ({ routes }: Pick<Config, 'routes'>): string[] => [
+  ...new Set(Object.values(routes).flatMap(({ targets }) => targets.map(({ model }) => model))),
+]
+
+/** Returns every `provider/model` that a route or `models` names, each once, in alphabetical order. A pattern names none. */
+export const configuredModels = (config: Pick<Config, 'routes' | 'models'>): string[] =>
+  [
+    ...new Set([...Object.keys(config.models).filter((id) => !id.includes('*')), ...routedModels(config)]),
+  ].sort()

@@ -1,6 +1,6 @@
 // Findings about the state of the gateway, as sentences for `waybill doctor` and the page. Pure; uses only
 // the configuration and its arguments.
-import type { Config } from '../config/load.ts'
+import { type Config, routedModels } from '../config/load.ts'
 import { createPricer, NEWER_PRICES, PRICE_TABLE, pricingOf } from '../pricing/pricing.ts'
 import { clock } from '../shared/clock.ts'
 import { priceLine } from './budget.ts'
@@ -77,10 +77,7 @@ export function priceFindings(config: Config, now = clock.now()): Finding[] {
         }
   const price = createPricer(pricingOf(config))
   const one = { input: 1, output: 1, cached_input: null, cache_write: null, reasoning: null }
-  const targets = new Set(
-    Object.values(config.routes).flatMap((route) => route.targets.map(({ model }) => model)),
-  )
-  const unknown = [...targets].filter((id) => {
+  const unknown = routedModels(config).filter((id) => {
     const slash = id.indexOf('/')
     return price({ provider: id.slice(0, slash), model: id.slice(slash + 1) }, one, now).usd === null
   })

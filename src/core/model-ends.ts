@@ -1,6 +1,6 @@
 // Models that end soon or have ended, as their providers announced it. Knows dates and their sources, and names
 // the configured models that they concern.
-import type { Config } from '../config/load.ts'
+import { type Config, configuredModels } from '../config/load.ts'
 import { PRESETS } from '../config/presets.ts'
 import { type FactTable, factTableOf } from '../models/facts.ts'
 
@@ -40,9 +40,7 @@ const daysOf = (days: number): string => (days === 1 ? 'a day' : `${days} days`)
 /** Returns the ends of all models that the configuration names, each model once, the earliest first. */
 export function modelEnds(config: Config, now: number): ModelEnd[] {
   const endOf = endsIn(config)
-  const targets = Object.values(config.routes).flatMap((route) => route.targets.map(({ model }) => model))
-  const named = Object.keys(config.models).filter((id) => !id.includes('*'))
-  return [...new Set([...targets, ...named])]
+  return configuredModels(config)
     .flatMap((id) => endOf(id, now) ?? [])
     .toSorted((a, b) => a.date.localeCompare(b.date) || a.id.localeCompare(b.id))
 }

@@ -1,22 +1,12 @@
 // Makes answers with random compositions of deviations, for tests: the same meaning, written in the ways of many servers.
 // Only compositions whose meaning is certain are made.
 import assert from 'node:assert/strict'
+import { seeded } from '../shared/seeded.ts'
 import { PAIRS } from './test-crossing.ts'
 import { type Concluded, concluded, translated } from './test-deviations.ts'
 
 /** Random numbers, uniform in [0, 1). */
 type Random = () => number
-
-/** Returns the random numbers of a seed (mulberry32). */
-function randomOf(seed: number): Random {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let value = Math.imul(state ^ (state >>> 15), state | 1)
-    value ^= value + Math.imul(value ^ (value >>> 7), value | 61)
-    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 interface Meaning {
   readonly text: string
@@ -422,7 +412,7 @@ const WRITERS = { chat, messages, responses, gemini }
 
 /** Checks that a composition means the same as the undisturbed answer, natively and for a client of another dialect. */
 export function assertSame(dialect: string, seed: number): void {
-  const random = randomOf(seed)
+  const random = seeded(seed)
   const meaning = meaningOf(random)
   const bytes = streamOf(dialect, meaning, random)
   const clients = PAIRS.flatMap(([client, provider]) => (provider === dialect ? [client] : []))

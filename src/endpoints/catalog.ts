@@ -1,7 +1,7 @@
 // The models and routes in the configuration, as values. Pure: the same configuration gives the same bytes
 // for every client, regardless of earlier calls (CAT-03).
 
-import type { Config } from '../config/load.ts'
+import { type Config, configuredModels } from '../config/load.ts'
 import { MODEL_TYPES } from '../config/schema.ts'
 
 /** An entry of OpenAI's model list, with its type. */
@@ -16,16 +16,12 @@ export interface CatalogEntry {
 }
 
 /** Returns routes first, then every model that a route or `models` names. A pattern contributes no model. */
-export function catalog({ routes, models }: Config): CatalogEntry[] {
-  const targets = Object.values(routes).flatMap((route) => route.targets.map((target) => target.model))
-  const ids = new Set([...Object.keys(models).filter((id) => !id.includes('*')), ...targets])
-  return [
-    ...Object.keys(routes).map((id) => entry(id, 'waybill', 'route')),
-    ...[...ids]
-      .sort()
-      .map((id) => entry(id, id.slice(0, id.indexOf('/')), models[id]?.type ?? MODEL_TYPES[0])),
-  ]
-}
+export const catalog = (config: Config): CatalogEntry[] => [
+  ...Object.keys(config.routes).map((id) => entry(id, 'waybill', 'route')),
+  ...configuredModels(config).map((id) =>
+    entry(id, id.slice(0, id.indexOf('/')), config.models[id]?.type ?? MODEL_TYPES[0]),
+  ),
+]
 
 const entry = (id: string, owned_by: string, type: CatalogEntry['type']): CatalogEntry => ({
   id,

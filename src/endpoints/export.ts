@@ -1,5 +1,6 @@
 // GET /api/usage/export: every call that matches the filters, newest first, as a file. JSON contains whole
-// records, CSV contains columns, of the record or of FOCUS. The file is streamed from the store, so that a million calls take no memory.
+// records, CSV contains columns, of the record or of FOCUS. The file is streamed from the store, so that a million calls
+// take no memory.
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import { CALL_FIELDS, type CallRecord, type Field } from '../core/record.ts'

@@ -95,6 +95,9 @@ async function described(
   const key = config.keys.find((each) => each.name === name)
   const budgets = key?.budget ?? []
   const month = budgetUse(name, 'month')
+  const starts = budgets.flatMap(({ per }) => periodStart(per, at) ?? [])
+  const hours =
+    starts.length === 0 ? [] : await hoursOf(calls, name!, { since: Math.min(...starts), until: at + 1 })
   return {
     name,
     role,
@@ -102,39 +105,32 @@ async function described(
     budget: budgets.find(({ per }) => per === 'month') ?? budgets[0] ?? null,
     ...amounts(month),
     resets_at: new Date(month.resetsAt!).toISOString(),
-    budgets: await Promise.all(
-      budgets.map(async (budget) => {
-        const period = budgetUse(name, budget.per, sessionId)
-        const { usd, resetsAt } = period
-        const since = periodStart(budget.per, at)
-        return {
-          ...budget,
-          ...amounts(period),
-          projected_usd:
-            usd === null || since === null
-              ? null
-              : projected(usd, await firstHour(calls, name!, { since, until: at + 1 }), at, resetsAt!),
-          resets_at: resetsAt === null ? null : new Date(resetsAt).toISOString(),
-        }
-      }),
-    ),
+    budgets: budgets.map((budget) => {
+      const period = budgetUse(name, budget.per, sessionId)
+      const { usd, resetsAt } = period
+      const since = periodStart(budget.per, at)
+      const first = since === null ? undefined : hours.find((hour) => hour >= since)
+      return {
+        ...budget,
+        ...amounts(period),
+        projected_usd: usd === null || first === undefined ? null : projected(usd, first, at, resetsAt!),
+        resets_at: resetsAt === null ? null : new Date(resetsAt).toISOString(),
+      }
+    }),
   }
 }
 
 const HOUR = 3_600_000
 
-/** Returns the hour of the first call of a key in a span; null without calls, or if the record cannot be read. */
-const firstHour = async (calls: Reads, keyName: string, span: Span): Promise<number | null> => {
+/** Returns the hours of a span in which a key made calls, oldest first; none if the record cannot be read. */
+const hoursOf = async (calls: Reads, keyName: string, span: Span): Promise<number[]> => {
   const history = await calls.history(span, { ms: HOUR }, undefined, keyName).catch(() => null)
-  const first = history?.buckets[0]
-  return first ? Date.parse(first.start) : null
+  return history?.buckets.map(({ start }) => Date.parse(start)) ?? []
 }
 
 /** Returns the spending at the end of a period at its average since `first`; null if that is less than two hours ago. */
-function projected(usd: number, first: number | null, at: number, end: number): number | null {
-  if (first === null || at - first < 2 * HOUR) return null
-  return roundUsd(usd + (usd / (at - first)) * (end - at))
-}
+const projected = (usd: number, first: number, at: number, end: number): number | null =>
+  at - first < 2 * HOUR ? null : roundUsd(usd + (usd / (at - first)) * (end - at))
 
 const amounts = ({ usd, estimatedUsd, unknownAttempts, reservedUsd }: PeriodUse) => ({
   spent_usd: rounded(usd),

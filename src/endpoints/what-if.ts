@@ -66,7 +66,8 @@ const response = z.strictObject({
 
 export type WhatIfAnswer = z.output<typeof response>
 
-let isRunning = false
+/** Records that are being repriced. */
+const running = new WeakSet<ReadContext['instanceCalls']>()
 
 export const whatIf = {
   path: '/api/usage/what-if',
@@ -78,19 +79,19 @@ export const whatIf = {
     const span = spanOf(asked, timeOfId(requestId))
     const repricing = whatIf(route, direct === 'true')
     if (!repricing) throw invalid('route', 'there is no such route, and no such provider')
-    if (isRunning)
+    if (running.has(instanceCalls))
       throw new GatewayError(
         'overloaded',
         'The record is already being repriced. Try again when that has finished.',
         { retryAfter: 10 },
       )
-    isRunning = true
+    running.add(instanceCalls)
     try {
       const read = (after: string) => instanceCalls.past(span, after, CALLS_PER_READ, ownKey(caller))
       await repriceAll(repricing, read, CALLS_PER_READ, () => request.destroyed)
       return { window: spanAnswer(span), route, ...repricing.result() }
     } finally {
-      isRunning = false
+      running.delete(instanceCalls)
     }
   },
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof response>

@@ -1,5 +1,5 @@
-// What a call's headers say about its client: the program, the purpose of the call (DIAL-10), its session and its agent
-// (the contract's section "Headers"). Invents nothing, and infers nothing from the text. Independent of the record.
+// Reads from a call's headers its client, its purpose (DIAL-10), its session and its agent (the contract's section
+// "Headers"). Invents nothing, and infers nothing from the text. Independent of the record.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Purpose } from '../core/call.ts'
 import type { RequestTraits } from '../core/request-traits.ts'

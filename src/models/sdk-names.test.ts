@@ -42,7 +42,7 @@ const NOT_YET: Readonly<Record<string, { readonly since: string; readonly reason
   'gemini/gemini-4-hydrogen': { since: '2026-11-28', reason: 'neither its price nor its limits were found' },
 }
 
-/** What a model needs, by the name of the type that lists it. Other types list models for conversations. */
+/** Needs of a model, by the name of the type that lists it. Other types list models for conversations. */
 const NEEDS: readonly (readonly [type: RegExp, needs: readonly ('facts' | 'price')[]])[] = [
   [/^Video/, []], // the gateway has no endpoint for videos
   [/^(Speech|Audio|Moderation)/, ['facts']], // their calls cost nothing, or are billed by time or letters

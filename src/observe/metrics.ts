@@ -2,7 +2,7 @@
 // and a model missing there is `other`. A session is never a label, and a key is a label only if it has a
 // budget.
 
-import type { Config } from '../config/load.ts'
+import { type Config, configuredModels } from '../config/load.ts'
 import { targetId } from '../core/call.ts'
 import { roundUsd } from '../core/money.ts'
 import { CHORES, type ChoreFailure } from '../core/upkeep.ts'
@@ -301,10 +301,9 @@ function createTargetLabels() {
   }
   return {
     labelsOf,
-    configure({ routes, models }: Pick<Config, 'routes' | 'models'>) {
-      const targets = Object.values(routes).flatMap((route) => route.targets.map(({ model }) => model))
+    configure(config: Pick<Config, 'routes' | 'models'>) {
       known = new Map(
-        [...Object.keys(models), ...targets].map((id) => {
+        configuredModels(config).map((id) => {
           const slash = id.indexOf('/')
           return [id, labels('provider', id.slice(0, slash), 'model', id.slice(slash + 1))]
         }),

@@ -1,5 +1,12 @@
 // Formats numbers, times and money for people. Pure; shows a dash for an unknown value.
-import { costText, dollars, type ShownCost, type ShownSpending, spentText } from '../terminal/numbers.ts'
+import {
+  costText,
+  dollars,
+  estimateText,
+  type ShownCost,
+  type ShownSpending,
+  spentText,
+} from '../terminal/numbers.ts'
 
 const NONE = '–'
 const plain = new Intl.NumberFormat('en')
@@ -22,6 +29,9 @@ export const spent = (use: ShownSpending): string => spentText(use, NONE)
 
 /** Formats a cost, or a sum of costs, with marks for an incomplete or estimated one. */
 export const cost = (value: ShownCost): string => costText(value, NONE)
+
+/** Formats an estimate. */
+export const estimate = (usd: number, isMinimum?: boolean): string => estimateText(usd, isMinimum)
 
 export function ms(value: number | null | undefined): string {
   if (value == null) return NONE

@@ -38,9 +38,7 @@ export function servedCost(
   served: ServedAt,
   listed: Listed,
 ): Cost {
-  const priced = served.uncharged
-    ? { usd: 0, missing: [], price: null }
-    : sumOf(target, nameOf, tokens, served, listed)
+  const priced = served.uncharged ? FREE : sumOf(target, nameOf, tokens, served, listed)
   const { reportedUsd } = served
   if (reportedUsd == null) return priced
   return { ...priced, usd: reportedUsd, missing: [], reported: { usd: reportedUsd, priced: priced.usd } }

@@ -2,7 +2,7 @@
 // names have a price, and no prices. Pure.
 import { bareName, datesIn, isCatalogueName, isOtherModel } from '../shared/model-names.ts'
 
-/** What is known of the names at a provider. */
+/** Knowledge about the names at a provider. */
 export interface KnownNames {
   /** Returns the name under which a model has a price; null if it has none. */
   priced(name: string): string | null

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseConfig } from '../config/load.ts'
 import { type CostEstimate, targetId } from '../core/call.ts'
+import { seeded } from '../shared/seeded.ts'
 import { IS_FULL, sample } from '../test/test-size.ts'
 import type { CachedTokens } from './conversations.ts'
 import { createRouter, type RoutingInput } from './router.ts'
-import { input, seeded } from './test-router.ts'
+import { input } from './test-router.ts'
 import { costOfAll, pairsWithSessions } from './test-sessions.ts'
 
 /** Prices of two models: the first is cheaper for a call without a cache, the second once a prompt is cached. */

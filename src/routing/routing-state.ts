@@ -1,6 +1,6 @@
 // State of routing between calls: turns, cooldowns, open attempts and recent latency of each target, the
-// target of each conversation, and the usual calls of each route. In memory and bounded; lost at a restart. Only live traffic changes it; reading
-// does not. Independent of strategies; the clock is a parameter.
+// target of each conversation, and the usual calls of each route. In memory and bounded; lost at a restart. Only live
+// traffic changes it; reading does not. Independent of strategies; the clock is a parameter.
 
 import { type Target, targetId } from '../core/call.ts'
 import { recent } from '../shared/recent.ts'

@@ -80,7 +80,7 @@ export class SimulatedCaches {
   /** Ends of the lifetimes of what all conversations of one program share, by target. */
   readonly #openings = recent<number>(MAX_CONVERSATIONS)
 
-  /** Whether a prompt that is longer than the last one begins differently. */
+  /** Longer prompts, and those of them that begin differently from the last one. */
   readonly #isOther = new Drawn()
 
   /** `lifeOf`: function that returns the time for which a target caches a prompt after its last use, ms. */

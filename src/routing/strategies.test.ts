@@ -4,9 +4,10 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { STRATEGIES } from '../config/schema.ts'
 import { type Target, targetId } from '../core/call.ts'
+import { seeded } from '../shared/seeded.ts'
 import { IS_FULL } from '../test/test-size.ts'
 import { strategies } from './table.ts'
-import { input, pick, routerOf, seeded, TARGETS, target } from './test-router.ts'
+import { input, pick, routerOf, TARGETS, target } from './test-router.ts'
 
 const IDS = TARGETS.map(({ model }) => model)
 const N = 20_000

@@ -3,6 +3,7 @@
 import { parseConfig } from '../config/load.ts'
 import { type Target, targetId } from '../core/call.ts'
 import { PLAIN, type RequestTraits } from '../core/request-traits.ts'
+import { seeded } from '../shared/seeded.ts'
 import { createRouter, type Router, type RoutingInput } from './router.ts'
 
 /** Targets with weights that add up to 10. `never` has the weight 0, and `c` has no price. */
@@ -18,16 +19,6 @@ const MODELS = {
   'p/b': { price: { input: 1, output: 2 } },
   'p/c': { tier: 'balanced' },
   'p/never': { price: { input: 0, output: 0 } },
-}
-
-/** Returns a reproducible random number generator (mulberry32). */
-export function seeded(seed: number): () => number {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
 }
 
 interface RouterSetup {

@@ -3,8 +3,9 @@
 import { parseConfig } from '../config/load.ts'
 import { targetId } from '../core/call.ts'
 import { createPricer, type Pricer, pricingOf } from '../pricing/pricing.ts'
+import { seeded } from '../shared/seeded.ts'
 import { createRouter } from './router.ts'
-import { input, seeded } from './test-router.ts'
+import { input } from './test-router.ts'
 
 /** Facts about a provider's prompt cache, from its documentation. */
 interface ProviderFacts {

@@ -16,7 +16,8 @@ const MAX_COUNTED = 1_000
 const FIRST_GUESS = { calls: 10, runs: 1 }
 /**
  * Share of the usual further calls that is counted, because a conversation may end earlier, and may move without a loss
- * after a pause. In the sessions of `cheapest.test.ts`, half of them costs least: all of them costs 1 % more, and none 28 % more.
+ * after a pause. In the sessions of `cheapest.test.ts`, half of them costs least: all of them costs 1 % more, and none
+ * 28 % more.
  */
 const COUNTED_SHARE = 0.5
 /** Limits for reported tokens, because a wrong report would count for many calls: input relative to our estimate, output. */
@@ -45,7 +46,7 @@ export interface ExpectedCall {
   readonly later: number
 }
 
-/** What a target does with the input of similar calls. */
+/** Treatment of the input of similar calls by a target. */
 export interface Treatment {
   /** Tokens of recent calls, as reported and as estimated. */
   readonly reported: number

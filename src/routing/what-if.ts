@@ -8,6 +8,8 @@ import type { PastCall } from '../core/record.ts'
 import { PLAIN } from '../core/request-traits.ts'
 import type { RecordUsage } from '../core/served.ts'
 import { createPricer, type Pricer, pricingOf } from '../pricing/pricing.ts'
+import { isOtherModel } from '../shared/model-names.ts'
+import { seeded } from '../shared/seeded.ts'
 import { createRouter, type Routed, type Router } from './router.ts'
 import { type CacheFacts, Drawn, SimulatedCaches } from './simulated-caches.ts'
 import type { CanTranslate, IsForAccount } from './table.ts'
@@ -101,7 +103,7 @@ export class WhatIf {
     const { config, canTranslate, isForAccount, cacheOf } = deps
     this.#deps = deps
     const now = () => this.#time
-    this.#router = createRouter(config, { now, random: seeded(), canTranslate, isForAccount })
+    this.#router = createRouter(config, { now, random: seeded(0), canTranslate, isForAccount })
     this.#price = createPricer(pricingOf(config))
     const lifeOf = (target: string) =>
       config.providers[target.slice(0, target.indexOf('/'))]?.prompt_cache ?? USUAL_LIFE_MS
@@ -155,7 +157,7 @@ export class WhatIf {
     sum.cached_input_tokens += tokens.cached_input!
     sum.cache_write_tokens += tokens.cache_write ?? 0
     sum.output_tokens += tokens.output!
-    if (modelOf(call.target) !== modelOf(id)) {
+    if (isOtherModel(call.target, id)) {
       const silent = this.#price(target, { ...tokens, output: 0 }, end).usd ?? usd
       const key = `${call.target}\n${id}`
       const moved = this.#moved.get(key) ?? { from: call.target, to: id, calls: 0, usd: 0 }
@@ -319,9 +321,6 @@ function addTo(
   sum.cost_is_minimum ||= isMinimum
 }
 
-/** Returns the name of a target's model without its provider and owner. */
-const modelOf = (id: string): string => id.slice(id.lastIndexOf('/') + 1)
-
 /** Returns the tokens of a call at another target. Tier, speed and region are those of an ordinary call. */
 function tokensOf(
   { tokens_input, tokens_output }: PastCall,
@@ -341,16 +340,5 @@ function tokensOf(
     cache_write: writes ? cache_write : null,
     ...(writes && { cache_write_1h }),
     ...((tools || hasKinds) && { served: { ...(tools && { tools }), ...(hasKinds && { kinds }) } }),
-  }
-}
-
-/** Returns a source of numbers in [0, 1) that is the same every time (mulberry32). */
-function seeded(): () => number {
-  let state = 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }

@@ -55,6 +55,10 @@ export function costText(cost: ShownCost, none = '-'): string {
   return `${isLow ? '≥ ' : ''}${isEstimate(cost) && amount !== '$0' ? '~' : ''}${amount}`
 }
 
+/** Formats an estimate: a cost that nothing has incurred. */
+export const estimateText = (cost_usd: number | null, cost_is_minimum = false, none?: string): string =>
+  costText({ cost_usd, cost_is_minimum, cost_is_estimated: true }, none)
+
 /** Spending of a key, named as in the answers about keys. */
 export interface ShownSpending {
   readonly spent_usd: number | null

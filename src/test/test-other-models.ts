@@ -1,6 +1,6 @@
 // Usages of calls that another model answered than the one that was asked, or the same one under another name, and
-// usages with counters that few know, with the cost of each. A cost is counts times rates, written by hand from the providers' price lists. Shares no code and no
-// price with the gateway.
+// usages with unknown counters, with the cost of each. A cost is counts times rates, written by hand from the providers'
+// price lists. Shares no code and no price with the gateway.
 import type { UsageRow } from './test-usages.ts'
 
 /** A million tokens, the unit of the rates. */

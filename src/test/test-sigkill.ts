@@ -16,6 +16,7 @@ import { Agent, request } from 'undici'
 import { fail, type Received, type Script, stream } from '../../mocks/test-upstream.ts'
 import { DIALECTS } from '../dialects/registry.ts'
 import { ALL } from '../dialects/test-samples.ts'
+import { seeded } from '../shared/seeded.ts'
 import { ENVIRONMENT } from './test-cli.ts'
 
 const SEED = Number(process.env.WAYBILL_KILL_SEED ?? Date.now() % 2 ** 32)
@@ -67,7 +68,7 @@ export async function killUnderLoad(t: TestContext, plan: KillPlan): Promise<voi
   t.diagnostic(`seed ${SEED} (WAYBILL_KILL_SEED=${SEED} repeats the plan, not the timing)`)
   const { calls, kills, durability = 'process', locks = 0 } = plan
   const start = performance.now()
-  const random = uniform(SEED)
+  const random = seeded(SEED)
   const directory = mkdtempSync(join(tmpdir(), 'waybill-sigkill-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const { origin, ledger } = await startProviders(t, random)
@@ -439,16 +440,5 @@ function readRecord(file: string) {
     return { calls, attempts }
   } finally {
     db.close()
-  }
-}
-
-/** Returns uniform numbers in [0, 1) from a seed (mulberry32). */
-function uniform(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }

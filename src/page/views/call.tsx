@@ -134,9 +134,9 @@ function Estimate({ estimate }: { estimate: CostEstimate }) {
       <ul class="plain-list note">
         {targets.map(({ target, usd, cached_tokens, later_usd }) => (
           <li key={target}>
-            {target}: {usd === null ? 'price unknown' : `~${format.usd(usd)}`}
+            {target}: {usd === null ? 'price unknown' : format.estimate(usd)}
             {cached_tokens > 0 && `, ${format.count(cached_tokens)} tokens cached`}
-            {later_usd !== null && `; a later call ~${format.usd(later_usd)}`}
+            {later_usd !== null && `; a later call ${format.estimate(later_usd)}`}
           </li>
         ))}
       </ul>

@@ -49,19 +49,17 @@ export function Estimates({ names }: { names: readonly string[] }) {
   )
 }
 
-const about = (cost_usd: number, cost_is_minimum = false): string =>
-  format.cost({ cost_usd, cost_is_minimum, cost_is_estimated: true })
-
 function Estimate({ answer }: { answer: WhatIfAnswer }) {
   const { route, recorded, repriced, targets, outputs, left_out, assumed, statement } = answer
   return (
     <>
       <p class="sentence">
         On record {format.cost(recorded)}; on {route}{' '}
-        <b>{about(repriced.cost_usd, repriced.cost_is_minimum)}</b>
+        <b>{format.estimate(repriced.cost_usd, repriced.cost_is_minimum)}</b>
         {outputs.length > 0 &&
-          `, ${about(repriced.low_usd)} to ${about(repriced.high_usd)} if other models write less or more`}
-        {repriced.flat_usd > 0 && `; a subscription pays ${about(repriced.flat_usd)} of it`}; {statement}.
+          `, ${format.estimate(repriced.low_usd)} to ${format.estimate(repriced.high_usd)} if other models write less or more`}
+        {repriced.flat_usd > 0 && `; a subscription pays ${format.estimate(repriced.flat_usd)} of it`};{' '}
+        {statement}.
       </p>
       {targets.length > 0 && (
         <Table rows={targets} columns={COLUMNS} keyOf={({ target }) => target} isFramed={false} />
@@ -91,5 +89,5 @@ const COLUMNS: readonly PlainColumn<WhatIfAnswer['targets'][number]>[] = [
       format.percent(cached_input_tokens / (input_tokens || 1)),
   },
   { title: 'output', isNumber: true, cell: ({ output_tokens }) => format.compact(output_tokens) },
-  { title: 'cost', isNumber: true, cell: ({ cost_usd }) => about(cost_usd) },
+  { title: 'cost', isNumber: true, cell: ({ cost_usd }) => format.estimate(cost_usd) },
 ]

@@ -9,6 +9,7 @@ import type { Script } from '../../../mocks/test-upstream.ts'
 import { DONE, fail, stream } from '../../../mocks/test-upstream.ts'
 import { emptyCall, idOf } from '../../core/call.ts'
 import { clock } from '../../shared/clock.ts'
+import { seeded } from '../../shared/seeded.ts'
 import { ask, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import { processorMs } from '../../test/test-processor-time.ts'
 import { IS_FULL, sample } from '../../test/test-size.ts'
@@ -166,21 +167,10 @@ test('an answer with many brackets does not delay other calls', async (t) => {
   }
 })
 
-/** mulberry32 */
-function uniform(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let x = Math.imul(state ^ (state >>> 15), 1 | state)
-    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x
-    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 test('all values that a provider sends are written, and the next write succeeds too (LOG-01, LOG-07)', async (t) => {
   const seed = Number(process.env.WAYBILL_VALUES_SEED ?? clock.now() % 2 ** 32)
   t.diagnostic(`WAYBILL_VALUES_SEED=${seed}`)
-  const random = uniform(seed)
+  const random = seeded(seed)
   const one = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
   const odd = (): any =>
     one<() => unknown>([
