@@ -22,8 +22,9 @@ const as = (key: keyof typeof KEYS, client: string) => ({
 })
 
 test('`waybill costs` shows what calls cost and by whom, and marks estimates and minimums', async (t) => {
-  const HOUR = 3_600_000
-  let at = Date.now() - 26 * HOUR
+  // In the middle of a month and of a day, so that the spans and budgets do not depend on the date of the test.
+  const noon = Date.UTC(2026, 10, 15, 12)
+  let at = noon - 26 * 3_600_000
   const gateway = await testGateway(t, {
     providers: { alpha: usage },
     config: CONFIG,
@@ -32,7 +33,7 @@ test('`waybill costs` shows what calls cost and by whom, and marks estimates and
   const costs = async (zone: string, ...words: string[]) =>
     await runCli(['costs', '--url', gateway.url, ...words], { env: { WAYBILL_KEY: KEYS.boss, TZ: zone } })
   await gateway.chat(ask('auto'), as('ann', 'codex/1.0'))
-  at = Date.now()
+  at = noon
   await gateway.chat(ask('auto'), as('ann', 'claude-cli/2.1 (external, cli)'))
   await gateway.chat(ask('auto'), as('boss', 'claude-cli/2.2 (external, cli)'))
   await gateway.chat(ask('alpha/free'), as('boss', 'curl/8'))
@@ -51,8 +52,9 @@ test('`waybill costs` shows what calls cost and by whom, and marks estimates and
     return json.data.length === 1
   })
 
-  const today = await costs('UTC', '--since', '2h', '--by', 'client')
-  assert.match(today.stdout, /^≥ ~\$0\.\d+ for 4 calls, \d{4}-\d\d-\d\d \d\d:\d\d to now \(UTC\)\n/)
+  const span = ['--since', '2026-11-15T10:00:00Z', '--until', '2026-11-15T13:00:00Z']
+  const today = await costs('UTC', ...span, '--by', 'client')
+  assert.match(today.stdout, /^≥ ~\$0\.\d+ for 4 calls, 2026-11-15 10:00 to 2026-11-15 13:00 \(UTC\)\n/)
   assert.match(today.stdout, /\nclient +calls +failed +tokens +cost\nclaude-cli +2 +0 +200→40 +\$0\.40\n/)
   assert.match(today.stdout, /\ncodex +1 +0 +\S+ +~\$0\.0\d+\n/)
   assert.match(today.stdout, /\ncurl +1 +0 +100→20 +-\n/)
@@ -62,7 +64,9 @@ test('`waybill costs` shows what calls cost and by whom, and marks estimates and
   )
   assert.match(today.stderr, /^waybill: the cost of 1 of these calls is not fully known, or not yet\n$/)
 
-  const json = JSON.parse((await costs('Asia/Kolkata', '--since', '7d', '--by', 'day', '--json')).stdout)
+  const json = JSON.parse(
+    (await costs('Asia/Kolkata', '--since', '2026-11-09', '--by', 'day', '--json')).stdout,
+  )
   assert.match(json.zone, /^Asia\/(Kolkata|Calcutta)$/) // older name
   assert.equal(json.totals.calls, 5)
   const midnight = (iso: string) => new Date(iso).toLocaleTimeString('sv', { timeZone: 'Asia/Kolkata' })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SILENT } from '../core/process-log.ts'
+import { dated } from '../shared/test-clock.ts'
 import { testGateway } from './test-gateway.ts'
 import { OTHER_MODEL_DIALECTS, OTHER_MODEL_PRICES, OTHER_MODEL_ROWS } from './test-other-models.ts'
 import { usageFailures } from './test-usage-calls.ts'
@@ -14,6 +15,7 @@ test(`${OTHER_MODEL_ROWS.length} calls, whole and streamed, native and translate
     providers: Object.fromEntries(names.map((name) => [name, answering(rows)])),
     dialects: Object.fromEntries(names.map((name) => [name, [OTHER_MODEL_DIALECTS[name]!]])),
     config: OTHER_MODEL_PRICES,
+    clock: dated(() => Date.UTC(2026, 10, 28, 12)), // prices change
   })
   const { asked, failures } = await usageFailures(url, OTHER_MODEL_ROWS, OTHER_MODEL_DIALECTS)
   assert.equal(asked, 4 * OTHER_MODEL_ROWS.length)
