@@ -11,9 +11,16 @@ import { type Evidence, REMAINDER } from './evidence/evidence.ts'
 import { judge, type Results, type RunFile } from './judge/judge.ts'
 import { StartError } from './launch/instance.ts'
 import { jsonFile } from './report/text.ts'
-import { dialectFor, requirementsFor, withoutDialect } from './requirements/applicability.ts'
-import { type Profile, readProfile } from './requirements/profiles.ts'
-import { type Requirement, type Requirements, readRequirements } from './requirements/requirements.ts'
+import {
+  dialectFor,
+  type Profile,
+  type Requirement,
+  type Requirements,
+  readProfile,
+  readRequirements,
+  requirementsFor,
+  withoutDialect,
+} from './requirements/requirements.ts'
 import { MAX_RUN_MS, openBounds } from './runner/bounds.ts'
 import type { Check } from './runner/check.ts'
 import { drainOf } from './runner/context.ts'

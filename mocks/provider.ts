@@ -83,6 +83,8 @@ export interface Endpoint {
    * request.
    */
   readonly leavesOut?: (event: unknown, request: unknown) => boolean
+  /** Format of errors, if it is not the provider's usual format. */
+  readonly refusal?: MockProvider['refusal']
 }
 
 /**
@@ -182,6 +184,42 @@ export interface BatchAnswer {
   readonly body: unknown
 }
 
+export type KeptJson = Readonly<Record<string, unknown>>
+
+/** Answers of an endpoint that the provider stores, and that a client can continue, read, cancel and delete. */
+export interface KeptFormat {
+  /** Path of the endpoint, and the beginning of the paths about one answer: `responses`. */
+  readonly path: string
+  /** Value of `object` in an answer. */
+  readonly object: string
+  /** Member of a request that names the answer to continue. */
+  readonly previous: string
+  /** Requests about one answer, as method and last part of the path: `POST /cancel`. */
+  readonly asked: readonly string[]
+  /** Time for which an answer is stored, ms. */
+  readonly keptMs: number
+  /** First status of a background answer. */
+  readonly firstStatus: string
+  /** Format of errors about one answer, if it is not the provider's usual format. */
+  readonly refusal?: MockProvider['refusal']
+  /** Returns the reason why a request contradicts itself, or null. */
+  problemIn(request: KeptJson): string | null
+  /** Returns the answer that these events of a stream are; undefined if the stream has no good end. */
+  answerIn(events: readonly KeptJson[]): KeptJson | undefined
+  /** Returns an answer without the fields that are only known at its end. */
+  unfinished(answer: KeptJson, status: string): KeptJson
+  /** Returns the input of a request, as the provider shows it. */
+  inputOf(input: unknown): unknown
+  /** Returns the answer to a deletion. */
+  deleted(id: string): unknown
+  /** Returns the refusal of a request that continues a missing answer. */
+  lost(id: string): Parameters<MockProvider['refusal']>
+  /** Returns the message about an answer that cannot be read. */
+  missing(id: string): string
+  /** Returns the message about a completed answer that a client cancels; null if it is only shown. */
+  notCancelled(id: string): string | null
+}
+
 /** Provider. Its file in providers/ ends in `satisfies Provider`. */
 export interface MockProvider {
   readonly name: string
@@ -203,8 +241,8 @@ export interface MockProvider {
   readonly isHost?: true
   /** True if the provider stores conversations between turns, see server/threads.ts. */
   readonly holdsThreads?: true
-  /** True if the provider stores responses, see server/kept-responses.ts. */
-  readonly keepsResponses?: true
+  /** Answers that the provider stores, see server/kept-answers.ts; absent if it stores none. */
+  readonly keeps?: KeptFormat
   /** Creates the provider's store of files and batches; absent if it has none. */
   objectStore?(): ObjectStore
   /**

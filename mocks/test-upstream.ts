@@ -7,9 +7,11 @@ import { event } from './provider.ts'
 
 /** Complete inference request, as received. */
 export interface Received {
+  readonly method?: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly text: string
+  /** An empty object without a body. */
   readonly json: Record<string, unknown>
 }
 
@@ -40,7 +42,8 @@ export async function startMockServer(script: Script = answer()): Promise<MockSe
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const text = Buffer.concat(chunks).toString('utf8')
-    const received = { path: request.url!, headers: request.headers, text, json: JSON.parse(text) }
+    const { method, url, headers } = request
+    const received = { method: method!, path: url!, headers, text, json: JSON.parse(text || '{}') }
     ledger.push(received)
     mock.script(response, received)
   })

@@ -83,7 +83,39 @@ async function readGemini() {
   return { text, calls, usage, end: reason === 'STOP' ? (calls.length > 0 ? 'calls' : 'stop') : 'failed' }
 }
 
-const READERS = { chat: readChat, messages: readMessage, responses: readResponse, gemini: readGemini }
+async function readInteraction() {
+  const steps: any[] = []
+  let last: any = {}
+  const call = { model: 'm', input: 'Where to?', stream: true as const }
+  for await (const event of await google.interactions.create(call)) {
+    if (event.event_type === 'error') throw new Error(event.error?.message)
+    if (event.event_type === 'step.start') steps[event.index] = { ...event.step }
+    else if (event.event_type === 'interaction.completed') last = event.interaction
+    else if (event.event_type === 'step.delta') {
+      const step = steps[event.index]
+      if (event.delta.type === 'text') step.content = [...(step.content ?? []), event.delta]
+      if (event.delta.type === 'arguments_delta') step.pieces = (step.pieces ?? '') + event.delta.arguments
+    }
+  }
+  const { total_input_tokens, total_output_tokens, total_thought_tokens } = last.usage ?? {}
+  return {
+    text: steps
+      .flatMap(({ type, content = [] }) =>
+        type === 'model_output' ? content.map((each: any) => each.text) : [],
+      )
+      .join(''),
+    calls: steps.flatMap(({ type, name, arguments: args, pieces }) =>
+      type === 'function_call' ? [{ name, arguments: pieces ? JSON.parse(pieces) : args }] : [],
+    ),
+    end: { completed: 'stop', requires_action: 'calls' }[last.status as string] ?? 'failed',
+    usage: [total_input_tokens, total_output_tokens + total_thought_tokens],
+  }
+}
+
+const READERS = {
+  ...{ chat: readChat, messages: readMessage, responses: readResponse, gemini: readGemini },
+  interactions: readInteraction,
+}
 
 suite('official clients', () => {
   before(async () => {

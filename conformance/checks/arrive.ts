@@ -3,8 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { dialectOf, readAnswer } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { step } from '../evidence/step.ts'
-import { endText } from '../evidence/wording.ts'
+import { endText, step } from '../evidence/step.ts'
 import type { CheckContext } from '../runner/context.ts'
 import { callEach, each, family } from './family.ts'
 import { INCLUDE } from './use/parts.ts'
@@ -25,14 +24,19 @@ export const WHOLE: ByDialect = {
     ...['no-space-after-colon', 'line-ends-crlf', 'zeros-at-start', 'cached-only-at-end'],
   ],
   responses: [
-    ...['item-id-null-in-done', 'data-only', 'stream-as-json', 'line-ends-crlf', 'no-space-after-colon'],
-    ...['line-ends-cr', 'byte-order-mark', 'no-text-done', 'text-done-empty', 'mark-after-last-response'],
+    ...['data-only', 'stream-as-json', 'line-ends-crlf', 'no-space-after-colon', 'line-ends-cr'],
+    ...['byte-order-mark', 'no-text-done', 'text-done-empty', 'mark-after-last-response'],
     ...['details-absent', 'number-in-details-null'],
   ],
   gemini: [
     ...['args-absent', 'id-empty', 'end-in-event-of-its-own', 'one-call-an-event', 'stop-in-every-event'],
     ...['text-after-stop', 'line-ends-crlf', 'no-space-after-colon', 'signature-last'],
     ...['index-and-ids-absent', 'in-each-event-so-far'],
+  ],
+  interactions: [
+    ...['calls-interleaved', 'arguments-in-start', 'call-never-stops', 'signature-before-call'],
+    ...['search-after-text', 'text-in-start', 'steps-again-at-end', 'summary-in-start', 'id-empty'],
+    ...['no-mark-at-end', 'update-after-completed', 'data-only'],
   ],
 }
 
@@ -50,6 +54,7 @@ export const FAILED: ByDialect = {
     'error-with-code-at-top',
   ],
   gemini: ['malformed', 'unexpected-call', 'no-reason-and-end'],
+  interactions: ['no-completed', 'done-without-completed', 'error-event', 'refusal-as-bare-line'],
 }
 
 const whole = step<{ deviation: string }>('a whole answer')
@@ -96,7 +101,9 @@ check('ARR-01', {
       'calls-arrive': compared('the calls', concludes.calls, calls),
       'end-arrives': compared('the last finish reason', words[concludes.end], finish.at(-1)?.reason),
       'usage-arrives':
-        input !== undefined && output !== undefined && compared('the usage', [input, output], counts),
+        input !== undefined &&
+        output !== undefined &&
+        compared('the usage', { input, output }, { input: counts[0] ?? null, output: counts[1] ?? null }),
     }
   }),
 })

@@ -5,8 +5,7 @@ import { z } from 'zod'
 import { ref, refs } from '../dialects/lookup.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { step } from '../evidence/step.ts'
-import { endText, listed } from '../evidence/wording.ts'
+import { difference, endText, listed, step } from '../evidence/step.ts'
 import { each, family, type Told } from './family.ts'
 
 const check = family({ needs: ['catalog'] })
@@ -134,20 +133,26 @@ check('CAT-03', {
   judge({ evidence, waybill }) {
     const lists = readings.catalog.in(evidence)
     const without = restless(lists)
-    const bodies = new Set(lists.map(({ body }) => (waybill ? body : meaningOf(body, without))))
+    const bodies = lists.map(({ body }) => (waybill ? body : meaningOf(body, without)))
+    const other = bodies.findIndex((body) => body !== bodies[0])
     return {
       'readings-are-answered': [
         lists.every(({ status }) => status === 200),
         'readings of the catalog',
         '200 each',
-        lists.map(endText).join(', '),
+        listed(
+          lists.flatMap((each, at) =>
+            each.status === 200 ? [] : [`${endText(each)} for reading ${at + 1}`],
+          ),
+          '200 each',
+        ),
         lists.map(ref),
       ],
       'readings-are-alike': [
-        bodies.size === 1,
+        bodies.length > 0 && other < 0,
         `${lists.length} readings, with and without a session, before and after calls`,
         'the same each time',
-        `${bodies.size} different ones`,
+        other < 0 ? 'the same' : `in reading ${other + 1}, ${difference(bodies[other]!, bodies[0]!)}`,
         refs(...lists),
       ],
     }

@@ -191,6 +191,7 @@ const DEARER = {
   responses: 'gpt-5.5',
   messages: 'claude-opus-5-5',
   gemini: 'gemini-2.5-pro',
+  interactions: 'gemini-2.5-pro',
 } as const
 const WHOLE_USAGE = USAGES['COST-01']![0]!
 

@@ -7,11 +7,10 @@ import { askedModel, refs, requestsOf, saysWhen, servedBy, where } from '../dial
 import { dialectOf, isCrossed, providerDialectOf, readAnswer, readSent } from '../dialects/registry.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf, jsonValue } from '../evidence/reading.ts'
-import { stepText } from '../evidence/step.ts'
-import { endText } from '../evidence/wording.ts'
+import { endText, stepText } from '../evidence/step.ts'
 import { doubt, type Finding, finding, type Judging } from '../runner/check.ts'
 import { endSeen, isVisible, type Meaning, meaningOf } from './flow/parts.ts'
-import { countsIn, usageIn } from './use/parts.ts'
+import { countsIn, countsText, usageIn } from './use/parts.ts'
 
 /** Exchange that is compared, with the evidence around it. */
 interface Looked extends Pick<Judging, 'evidence' | 'target'> {
@@ -95,13 +94,14 @@ export function answersWith(
 
 /** Checks that a 429 has the provider's seconds. */
 export function retryAfter(id: string, wanted: number, { exchange, evidence, target }: Looked): Finding {
+  const said = exchange.headers['retry-after']
   return finding(
     id,
     exchange.status === 429 && saysWhen(wanted, exchange, target),
     `Retry-After in the answer to "${stepText(exchange)}"`,
     {
       expected: `429, and ${wanted} s as the provider said`,
-      actual: `${endText(exchange)}, ${exchange.headers['retry-after'] ?? 'none'}`,
+      actual: `${endText(exchange)}, and ${said === undefined ? 'no such header' : `${said} s`}`,
     },
     refs(exchange, requestsOf(evidence, exchange).at(-1)),
   )
@@ -137,7 +137,7 @@ const PARTS: Readonly<
   usage(reading) {
     const usage = usageIn(reading)
     const counts = countsIn(usage)
-    return { value: counts, is: usage !== null, said: usage === null ? 'no usage' : counts.join(' / ') }
+    return { value: counts, is: usage !== null, said: usage === null ? 'no usage' : countsText(counts) }
   },
 }
 

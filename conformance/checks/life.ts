@@ -1,11 +1,11 @@
 // Checks of the life of a process: kill, stop, caps, a second process, and new settings.
+
+import { delta, END } from '../dialects/dialect.ts'
 import { ref, refs, servedBy, where } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
-import { delta, END } from '../dialects/scripted.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf, type AnyJson as Row } from '../evidence/reading.ts'
-import { recordExchange, type Step, step } from '../evidence/step.ts'
-import { endText, listed, size } from '../evidence/wording.ts'
+import { endText, listed, recordExchange, type Step, size, step } from '../evidence/step.ts'
 import { family } from './family.ts'
 import { LOG, readAll, rowsIn } from './log/parts.ts'
 

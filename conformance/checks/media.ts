@@ -2,11 +2,10 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { writeNonce } from '../../mocks/ledger.ts'
+import { scriptedFailure } from '../dialects/dialect.ts'
 import { modelsOf, recordIn, refs, requestIdOf, servedBy, where } from '../dialects/lookup.ts'
-import { scriptedFailure } from '../dialects/scripted.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { recordExchange, step } from '../evidence/step.ts'
-import { endText } from '../evidence/wording.ts'
+import { difference, endText, recordExchange, step } from '../evidence/step.ts'
 import { finding } from '../runner/check.ts'
 import { wentTo } from './expect.ts'
 import { callEach, each, family, logicalIds, thenCoolDown } from './family.ts'
@@ -54,7 +53,10 @@ check('EMB-01', {
       'input-is-unchanged',
       entry !== null && isDeepStrictEqual(at(entry.body, '/input'), sent),
       `the input of ${quoted}`,
-      { expected: JSON.stringify(sent), actual: JSON.stringify(at(entry?.body, '/input')) ?? 'nothing' },
+      {
+        expected: `input: ${JSON.stringify(sent)}`,
+        actual: `input: ${JSON.stringify(at(entry?.body, '/input')) ?? 'nothing'}`,
+      },
       refs(exchange, entry),
     )
     const theirs = at(jsonOf(entry?.answer.body ?? ''), '/data')
@@ -66,8 +68,8 @@ check('EMB-01', {
         'vectors-are-unchanged': [
           isDeepStrictEqual(got, theirs),
           `the vectors of ${quoted}`,
-          JSON.stringify(theirs).slice(0, 200),
-          JSON.stringify(got)?.slice(0, 200) ?? 'none',
+          'as the provider sent them',
+          got === undefined ? 'none' : difference(JSON.stringify(got), JSON.stringify(theirs)),
           refs(exchange, entry),
         ],
       },
@@ -183,8 +185,8 @@ check('IMG-02', {
       'pictures-are-unchanged': [
         theirs !== undefined && isDeepStrictEqual(got, theirs),
         `the answer to ${quoted}`,
-        JSON.stringify(theirs)?.slice(0, 200) ?? 'an answer of the provider',
-        JSON.stringify(got)?.slice(0, 200) ?? endText(exchange),
+        'as the provider sent it',
+        got === undefined ? endText(exchange) : difference(JSON.stringify(got), JSON.stringify(theirs) ?? ''),
       ],
     }
   }),

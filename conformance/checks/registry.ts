@@ -1,6 +1,6 @@
 // All checks by id. Each file of a family that is imported here declares its checks.
 
-import { furtherOf } from '../requirements/applicability.ts'
+import { furtherOf } from '../requirements/requirements.ts'
 import type { Check } from '../runner/check.ts'
 import { declared } from './family.ts'
 import './messages/stream.ts'
@@ -14,6 +14,8 @@ import './responses/kept.ts'
 import './responses/socket.ts'
 import './gemini/calls.ts'
 import './gemini/answers.ts'
+import './interactions/answers.ts'
+import './interactions/kept.ts'
 import './log/record.ts'
 import './log/list.ts'
 import './pure/reads.ts'

@@ -1,5 +1,6 @@
 // Checks of what answers tell about their call: headers, ids, and nothing within the content.
 
+import { firstTargetFails } from '../dialects/dialect.ts'
 import {
   aFallbackStatus,
   isSameId,
@@ -15,11 +16,9 @@ import {
   servedBy,
   where,
 } from '../dialects/lookup.ts'
-import { firstTargetFails } from '../dialects/scripted.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { recordExchange, step, stepText } from '../evidence/step.ts'
-import { endText } from '../evidence/wording.ts'
+import { endText, recordExchange, step, stepText } from '../evidence/step.ts'
 import { doubt, finding } from '../runner/check.ts'
 import type { Target } from '../target/schema.ts'
 import { sameAs } from './expect.ts'

@@ -1,7 +1,16 @@
 // Dialect: a wire format of calls to gateways and providers. Checks work with calls, texts, tool calls,
 // usage, errors and ends; each dialect's file maps these to its wire format. Types only.
+import type { Target } from '../target/schema.ts'
 
-export const TESTED_DIALECTS = ['chat', 'messages', 'responses', 'gemini', 'embeddings', 'images'] as const
+export const TESTED_DIALECTS = [
+  'chat',
+  'messages',
+  'responses',
+  'gemini',
+  'interactions',
+  'embeddings',
+  'images',
+] as const
 export type DialectName = (typeof TESTED_DIALECTS)[number]
 
 /** Dialects with answers that are not text and are not streamed here. */
@@ -66,3 +75,28 @@ export interface Dialect {
   /** Bodies that are invalid in this dialect, by their mistake; MODEL stands for a model's id. */
   readonly malformed: Readonly<Record<string, string>>
 }
+
+export const delta = (content: string) => ({ said: content })
+
+export const END = { ending: true } as const
+
+export const scriptedAnswer = (text: string) => ({ say: { text } })
+
+/**
+ * Makes the first target that is tried fail, and all other targets answer. If a route has one model at two
+ * deployments, the mock cannot distinguish them, so only the first request fails.
+ */
+export const firstTargetFails = (
+  status: number,
+  { targets }: Pick<Target['models']['logical'][number], 'targets'>,
+) => [
+  { ...scriptedFailure(status), ...(areDifferent(targets) && { same_target: true }) },
+  { scenario: 'plain' },
+]
+
+/** Returns true if the mock can distinguish at least two targets. */
+export const areDifferent = (
+  targets: readonly { readonly provider: string; readonly model: string }[],
+): boolean => new Set(targets.map(({ provider, model }) => `${provider}/${model}`)).size > 1
+
+export const scriptedFailure = (status: number) => ({ status, refusal: `synthetic ${status}` })

@@ -1,5 +1,4 @@
-// Embeddings (OpenAI): how the suite calls them and reads answers. Answers are vectors, which are read as
-// text. Never streamed. Pure.
+// Embeddings and images (OpenAI): how the suite calls them and reads answers, which have no words. Pure.
 import { type AnyJson, at, jsonOf } from '../evidence/reading.ts'
 import type { Dialect } from './dialect.ts'
 
@@ -30,5 +29,26 @@ export const embeddings = {
   malformed: {
     'no input': '{"model":"MODEL"}',
     'model of the wrong type': '{"model":7,"input":"x"}',
+  },
+} satisfies Dialect
+
+export const pictures = {
+  ...embeddings,
+  name: 'images',
+  path: '/v1/images/generations',
+  end: 'its last picture',
+  request: ({ model, prompt, body }) => ({ model, prompt, ...body }),
+  read(body) {
+    const { usage } = (jsonOf(body) ?? {}) as AnyJson
+    const words = usage && {
+      prompt_tokens: usage.input_tokens,
+      completion_tokens: usage.output_tokens,
+      total_tokens: usage.total_tokens,
+    }
+    return { ...embeddings.read(body), usage: words ? [words] : [] }
+  },
+  malformed: {
+    'no prompt': '{"model":"MODEL"}',
+    'model of the wrong type': '{"model":7,"prompt":"x"}',
   },
 } satisfies Dialect

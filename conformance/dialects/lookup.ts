@@ -4,7 +4,7 @@ import { type LedgerEntry, lastNonceIn, writeNonce } from '../../mocks/ledger.ts
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf, readEvents } from '../evidence/reading.ts'
 import type { Target } from '../target/schema.ts'
-import { areDifferent } from './scripted.ts'
+import { areDifferent } from './dialect.ts'
 
 /** Returns true for a redirect. The suite follows it under the same step if the repeated request cannot spend. */
 export const isRedirect = ({ status, headers }: Pick<Exchange, 'status' | 'headers'>): boolean =>

@@ -5,14 +5,14 @@ import type { Exchange } from '../evidence/evidence.ts'
 import type { Target } from '../target/schema.ts'
 import { chat } from './chat.ts'
 import type { Dialect, DialectName, Reading } from './dialect.ts'
-import { embeddings } from './embeddings.ts'
+import { embeddings, pictures } from './embeddings.ts'
 import { gemini } from './gemini.ts'
-import { pictures } from './images.ts'
+import { stepwise } from './interactions.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
 
 export const dialects: Readonly<Record<DialectName, Dialect>> = {
-  ...{ chat, messages, responses, gemini, embeddings, images: pictures },
+  ...{ chat, messages, responses, gemini, interactions: stepwise, embeddings, images: pictures },
 }
 
 const all = Object.values(dialects)

@@ -82,7 +82,7 @@ export function at(json: unknown, pointer: string | undefined): unknown {
   return value
 }
 
-export interface ReadEvent {
+interface ReadEvent {
   readonly event: string | null
   readonly data: string
 }

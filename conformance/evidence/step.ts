@@ -1,6 +1,5 @@
-// Steps: named actions of an exercise, with details. The judge uses them to find exchanges without parsing
-// labels. Each check declares its steps once; exercise and judge use the same constants. Pure.
-
+// Steps: named actions of an exercise, with details, by which the judge finds exchanges without parsing labels.
+// Each check declares its steps once; exercise and judge use the same constants. Also the wording of findings. Pure.
 import { wasFollowed } from '../dialects/lookup.ts'
 import type { Details, Evidence, Exchange } from './evidence.ts'
 
@@ -50,3 +49,44 @@ export function stepText({ step: name, details }: Pick<Exchange, 'step' | 'detai
   )
   return said.length > 0 ? `${name} (${said.join(', ')})` : name
 }
+
+/** Formats a number of bytes: `64.8 MiB`. */
+export function size(bytes: number): string {
+  if (bytes < 2 ** 10) return `${bytes} bytes`
+  const [unit, name] = bytes < 2 ** 20 ? [2 ** 10, 'KiB'] : [2 ** 20, 'MiB']
+  return `${Number((bytes / unit).toFixed(1))} ${name}`
+}
+
+const OWNERS: Readonly<Record<string, string>> = {
+  'key.client': "the client's key",
+  'key.other': "another client's key",
+  'key.admin': 'the admin key',
+  'key-in-query': 'the key that was sent in the query',
+}
+
+/** Formats names of secrets: `mock.openai.key` -> `the gateway's key for openai`. */
+export const secrets = (names: readonly string[]): string =>
+  names
+    .map((name) => {
+      const provider = /^mock\.(.+)\.key$/.exec(name)?.[1]
+      return provider ? `the gateway's key for ${provider}` : (OWNERS[name] ?? `the secret ${name}`)
+    })
+    .join(', ')
+
+/** Formats the end of an exchange for the client: its status, or the connection error. */
+export const endText = ({ status, error, end }: Pick<Exchange, 'status' | 'error' | 'end'>): string =>
+  status === null ? (error ?? end) : end === 'complete' ? String(status) : `${status}, ${end}`
+
+/** Characters around the place where two texts begin to differ. */
+const SHOWN_LENGTH = 40
+
+/** Says where two texts begin to differ, with both: `"b…" instead of "a…" from character 7 on`. */
+export function difference(actual: string, expected: string): string {
+  let at = 0
+  while (at < expected.length && actual[at] === expected[at]) at++
+  const shown = (text: string) =>
+    at < text.length ? JSON.stringify(text.slice(at, at + SHOWN_LENGTH)) : 'the end'
+  return `${shown(actual)} instead of ${shown(expected)} from character ${at} on`
+}
+
+export const listed = (items: readonly string[], none = 'none'): string => items.join(', ') || none

@@ -2,11 +2,9 @@
 // end date. An entry that is no longer needed is an error, so that the list can only get shorter.
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { readBounded } from '../../src/shared/bounded-file.ts'
+import { readBounded } from '../../src/shared/bounded.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
-import { withoutDialect } from '../requirements/applicability.ts'
-import { readRequirements } from '../requirements/requirements.ts'
-import { byFinding } from './group-findings.ts'
+import { readRequirements, withoutDialect } from '../requirements/requirements.ts'
 import type { Results, Verdict } from './judge.ts'
 
 const schema = z.array(
@@ -89,3 +87,19 @@ const failuresOf = (verdict: Verdict): string[] =>
     .map(({ id }) => id)
 
 const requirementOf = (id: string): string => id.split('/')[0]!
+
+interface Answered {
+  /** Such as `KEEP-01/no-secret-in-answers`. */
+  readonly id: string
+  /** `open`: the target cannot be shown to be at fault. */
+  readonly state: 'holds' | 'fails' | 'open'
+  readonly findings: Verdict['findings']
+}
+
+/** Returns the groups in order of their first finding. */
+export function byFinding({ findings }: Pick<Verdict, 'findings'>): Answered[] {
+  return [...Map.groupBy(findings, ({ id }) => id)].map(([id, those]) => {
+    const failed = those.some(({ ok, doubt }) => !ok && !doubt)
+    return { id, state: failed ? 'fails' : those.every(({ ok }) => ok) ? 'holds' : 'open', findings: those }
+  })
+}

@@ -1,6 +1,6 @@
 // Compares two runs and lists improvements and regressions. The same judges judge both runs, so that
 // differences are due to the gateway, not to the suite. Pure.
-import { byFinding } from './group-findings.ts'
+import { byFinding } from './baseline.ts'
 import type { Outcome, Results, Verdict } from './judge.ts'
 
 /** Requirement, or a finding of a requirement that failed before and fails now. */

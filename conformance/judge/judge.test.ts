@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
 import { readRequirements } from '../requirements/requirements.ts'
 import { ownTargets, readTarget } from '../target/read.ts'
+import { compareWithBaseline } from './baseline.ts'
 import { judge, type RunFile } from './judge.ts'
 
 const target = readTarget(join(ownTargets, 'waybill.yaml'))
@@ -53,4 +54,13 @@ test('breaking an advisory part of a MUST causes a warning in the core profile a
   }
   assert.equal(outcome('core'), 'warn')
   assert.equal(outcome('waybill'), 'fail')
+})
+
+test('a failure in the baseline is excused up to and including the last day of its entry', () => {
+  const failing = { ...verdict('4.0'), outcome: 'fail', level: 'MUST', scored: true } as const
+  const entry = { id: failing.id, reason: 'known', expires: '2026-11-29' }
+  const compared = (today: string) => compareWithBaseline({ verdicts: [failing] } as never, [entry], today)
+  const excused = { failed: [], known: [entry.id], stale: [] }
+  assert.deepEqual([compared('2026-11-28'), compared('2026-11-29')], [excused, excused])
+  assert.deepEqual(compared('2026-11-30'), { failed: [entry.id], known: [], stale: [entry.id] })
 })

@@ -4,9 +4,17 @@ import { checks } from '../checks/registry.ts'
 import { requestsOf } from '../dialects/lookup.ts'
 import { inDialect, isCrossed } from '../dialects/registry.ts'
 import { type Evidence, REMAINDER } from '../evidence/evidence.ts'
-import { dialectFor, requirementsFor, withoutDialect } from '../requirements/applicability.ts'
-import { decidingIn, levelOf, PROFILES } from '../requirements/profiles.ts'
-import { type Requirement, type Requirements, SCOPES } from '../requirements/requirements.ts'
+import {
+  decidingIn,
+  dialectFor,
+  levelOf,
+  PROFILES,
+  type Requirement,
+  type Requirements,
+  requirementsFor,
+  SCOPES,
+  withoutDialect,
+} from '../requirements/requirements.ts'
 import { doubt, type Finding, sentenceOf } from '../runner/check.ts'
 import { declares, targetSchema } from '../target/schema.ts'
 import { answerIn, causesOf, type Suspect } from './causes.ts'

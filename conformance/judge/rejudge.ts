@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { z } from 'zod'
-import { readInside } from '../../src/shared/bounded-file.ts'
+import { readInside } from '../../src/shared/bounded.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
 import { type Evidence, evidenceSchema } from '../evidence/evidence.ts'
 import { readRequirements } from '../requirements/requirements.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sample } from '../../src/test/test-size.ts'
 import { conform } from '../run.ts'
-import { targetOf } from '../selftest/run-must-fail.ts'
+import { targetOf } from '../selftest/run.ts'
 
 for (const strategy of sample(['random', 'round-robin'], 2))
   test(`a gateway may try targets in any order, for example ${strategy} (PURE-04, ROUTE-07, TELL-02)`, async () => {

@@ -3,9 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { after, stray } from '../../src/shared/boundary.ts'
 import { sleep } from '../../src/shared/clock.ts'
-import type { Process } from './instance.ts'
-import { StartError } from './instance.ts'
-import { atExit } from './on-exit.ts'
+import { type Process, StartError } from './instance.ts'
 
 interface CommandOptions {
   readonly cwd: string
@@ -95,4 +93,20 @@ export async function runCommand(
       late.close()
     },
   }
+}
+
+const works = new Set<() => void>()
+
+/** Calls `work` when this process ends; `work` must be synchronous. Returns a function that cancels this. */
+export function atExit(work: () => void): () => void {
+  if (works.size === 0) process.once('exit', doAll)
+  works.add(work)
+  return () => {
+    works.delete(work)
+    if (works.size === 0) process.off('exit', doAll)
+  }
+}
+
+function doAll(): void {
+  for (const work of works) work()
 }

@@ -9,13 +9,13 @@ import { dirname, join } from 'node:path'
 import { PassThrough, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import manifest from '../../package.json' with { type: 'json' }
-import { StartError } from './instance.ts'
+import { filesIn, type Home, type Process, StartError } from './instance.ts'
 
 /** Returns the image in which the mock runs: WAYBILL_IMAGE, or this version's image. */
 export const ownImage = (): string => process.env.WAYBILL_IMAGE ?? `waybill:${manifest.version}`
 
 /** Directory of a target's files in its container. */
-export const DIRECTORY = '/waybill-conform'
+const DIRECTORY = '/waybill-conform'
 
 /** Maximum time from SIGTERM to the end of a container, s. */
 const STOP_TIMEOUT_S = 10
@@ -292,4 +292,55 @@ function sweepWhenWeAreGone(label: string): ChildProcess {
   })
   cleanup.unref()
   return cleanup
+}
+
+/** Returns the place in which an image runs; `port` is the port on which it listens. */
+export function containerHome(containers: Containers, port: number): Home {
+  let made: Container | null = null
+  const container = (): Container => {
+    if (made === null) throw new StartError('the container has not been made yet')
+    return made
+  }
+  return {
+    dir: DIRECTORY,
+    port,
+    files: {
+      list: () => container().look((copy) => filesIn(copy).list()),
+      read: (name) => container().look((copy) => filesIn(copy).read(name)),
+      write: (files) => container().put(files),
+    },
+    async writeFiles({ start, env }, files) {
+      if (!('image' in start)) throw new StartError('only an image runs in a container')
+      made = await containers.create({ image: start.image, command: start.command, env, port })
+      await made.put(files)
+    },
+    run: () => started(container()),
+    async runBeside({ env }) {
+      let printed: string | null = null
+      container()
+        .again(env)
+        .then(
+          (output) => (printed = output),
+          (cause: Error) => (printed = cause.message),
+        )
+      // A second process that starts successfully ends with its container.
+      return { alive: () => printed === null, output: () => printed ?? '', stop: async () => {} }
+    },
+    async remove() {
+      await made?.remove()
+    },
+  }
+}
+
+async function started(container: Container): Promise<Process> {
+  let output = ''
+  const { origin, alive } = await container.start((text) => {
+    output = (output + text).slice(-1_000_000)
+  })
+  return {
+    origin,
+    alive,
+    output: () => output,
+    stop: (how) => (alive() ? container.stop(how) : Promise.resolve()),
+  }
 }

@@ -7,7 +7,7 @@ import { conform } from '../run.ts'
 import { ownTargets, readTarget } from '../target/read.ts'
 import type { Target } from '../target/schema.ts'
 
-const ELSEWHERE = ['agentgateway', 'bifrost', 'cli-proxy-api', 'envoy-ai-gateway', 'tensorzero']
+const ELSEWHERE = ['agent-router', 'agentgateway', 'bifrost', 'cli-proxy-api', 'tensorzero']
 
 /** Returns the target with a mock gateway instead of its image; `change` edits its configuration. */
 function standIn(name: string, change: (text: string) => string = (text) => text): Target {

@@ -1,8 +1,7 @@
 // Target that is a module with an export `start`; runs it in this process.
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Process } from './instance.ts'
-import { StartError } from './instance.ts'
+import { type Process, StartError } from './instance.ts'
 
 /** Exports of a module that is a target. */
 export interface InProcess {

@@ -1,6 +1,6 @@
 // Starts a target: writes its files, runs its command, sends its setup requests, and waits until it is ready.
 // Every instance has its own directory, port and keys. Each kind of target has its own file; the setup
-// requests are in setup.ts.
+// requests are in install.ts.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -10,18 +10,13 @@ import { clock, sleep } from '../../src/shared/clock.ts'
 import { packageFile } from '../../src/shared/package-root.ts'
 import { sendRequest } from '../evidence/http-client.ts'
 import { withoutSecrets } from '../evidence/secrets.ts'
-import { shownKey, type Target } from '../target/schema.ts'
-import { fillIn, type Values } from '../target/template.ts'
-import { runCommand } from './command.ts'
-import { type Containers, ownImage } from './containers.ts'
-import { containerHome } from './image.ts'
+import { fillIn, shownKey, type Target, type Values } from '../target/schema.ts'
+import { atExit, runCommand } from './command.ts'
+import { type Containers, containerHome, ownImage } from './containers.ts'
 import { runInProcess } from './in-process.ts'
-import type { Home, Process } from './instance.ts'
-import { type Running, StartError } from './instance.ts'
-import { filesIn } from './instance-files.ts'
-import { atExit } from './on-exit.ts'
+import { checkBase, manage, setUp } from './install.ts'
+import { filesIn, type Home, type Process, type Running, StartError } from './instance.ts'
 import { reservePort } from './port.ts'
-import { checkBase, manage, setUp } from './setup.ts'
 
 /** Environment of a start. */
 interface StartOptions {
@@ -40,7 +35,7 @@ const MIN_KEY_LENGTH = 8
  * Maximum time for a second process to notice that it may not run, ms; on a busy machine, its start takes
  * seconds.
  */
-const SECOND_PROCESS_TIMEOUT_MS = 15_000
+const SECOND_PROCESS_TIMEOUT_MS = 30_000
 
 /** This program: its runtime, and the path of its package. */
 const HERE: Values = {
@@ -111,6 +106,7 @@ async function startIn(
     ...HERE,
     port: String(home.port),
     dir: home.dir,
+    version: template.version ?? '',
   }
   // Values that the setup will provide keep their placeholders until then.
   const later = template.setup.flatMap(({ keep, keep_headers }) =>

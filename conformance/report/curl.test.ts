@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Exchange } from '../evidence/evidence.ts'
-import { CONTROL, curl, scriptCommand } from './curl.ts'
+import { exchange as call, evidence } from '../evidence/test-evidence.ts'
+import { failuresOf } from './failures.ts'
+import { CONTROL, curl, scriptCommand } from './text.ts'
 
 const exchange = (request: Partial<Exchange['request']>, more: Partial<Exchange> = {}): Exchange =>
   ({
@@ -88,4 +90,19 @@ test('a long body is read from the evidence instead of being written into the co
   assert.ok(line.length < 300, line)
   const words = wordsOf(`PATH=.:$PATH\n${line}`, directory)
   assert.equal(words.at(-1), '-r|.exchanges[] | select(.n == 3) | .request.body|evidence/FAIL-01.json|')
+})
+
+test('a failure has the commands that repeat it, also if its check judges the calls of another', () => {
+  const seen = evidence([call()], [], { check: 'RSP-01' })
+  for (const id of ['RSP-01', 'RSP-02']) {
+    const findings = [{ id: `${id}/x`, ok: false, what: 'x', see: ['#1'] }]
+    const verdict = { id, level: 'MUST', outcome: 'fail', text: 'x', findings }
+    const results = { verdicts: [verdict], reproduce: 'waybill conform' }
+    const run = { target: { start: { url: 'http://gateway' } } }
+    const [failure] = failuresOf({ results, run, evidence: new Map([['RSP-01', seen]]) } as never)
+    assert.ok(
+      failure!.again.some((line) => line.startsWith('curl ')),
+      id,
+    )
+  }
 })

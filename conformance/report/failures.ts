@@ -3,13 +3,12 @@
 
 import { checks } from '../checks/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { byFinding } from '../judge/group-findings.ts'
+import { byFinding } from '../judge/baseline.ts'
 import type { Verdict } from '../judge/judge.ts'
 import type { KeptRun } from '../judge/rejudge.ts'
-import { withoutDialect } from '../requirements/applicability.ts'
-import { readRequirements } from '../requirements/requirements.ts'
+import { readRequirements, withoutDialect } from '../requirements/requirements.ts'
 import { sentenceOf } from '../runner/check.ts'
-import { CONTROL, curl, scriptCommand } from './curl.ts'
+import { CONTROL, curl, scriptCommand } from './text.ts'
 
 const CAUSES = new Map(readRequirements().requirements.map(({ id, causes }) => [id, causes]))
 

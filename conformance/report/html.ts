@@ -5,11 +5,9 @@ import type { Evidence } from '../evidence/evidence.ts'
 import type { Change, Comparison } from '../judge/compare.ts'
 import type { Results, Verdict } from '../judge/judge.ts'
 import type { KeptRun } from '../judge/rejudge.ts'
-import { curl } from './curl.ts'
 import { type FailureText, failuresOf } from './failures.ts'
-import { block, escapeText, MARKS, page, prose, slug } from './markup.ts'
 import { causesIn } from './terminal.ts'
-import { entryLines, exchangeOf, link } from './transcript.ts'
+import { block, curl, entryLines, escapeText, exchangeOf, link, MARKS, page, prose, slug } from './text.ts'
 
 /** Maximum number of shown exchanges without a failed finding. */
 const MAX_FURTHER_EXCHANGES = 12

@@ -1,6 +1,6 @@
 // Writes results as JUnit XML, one test case for each finding, with elements for failures, skipped tests and
 // errors. Pure.
-import { byFinding } from '../judge/group-findings.ts'
+import { byFinding } from '../judge/baseline.ts'
 import type { Results, Verdict } from '../judge/judge.ts'
 import { sentenceOf } from '../runner/check.ts'
 import { manyLines } from './text.ts'

@@ -1,6 +1,5 @@
 // Writes results as Markdown: the summary of a CI job, and a comment for a pull request. Pure.
-import type { Comparison } from '../judge/compare.ts'
-import { comparisonText } from '../judge/compare.ts'
+import { type Comparison, comparisonText } from '../judge/compare.ts'
 import type { KeptRun } from '../judge/rejudge.ts'
 import { type FailureText, failuresOf } from './failures.ts'
 import { causesIn } from './terminal.ts'

@@ -2,7 +2,7 @@
 import { styleText } from 'node:util'
 import measure from 'fast-string-truncated-width'
 import type { Outcome, Results, Verdict } from '../judge/judge.ts'
-import { readProfile } from '../requirements/profiles.ts'
+import { readProfile } from '../requirements/requirements.ts'
 import { oneLine } from './text.ts'
 
 type Style = Parameters<typeof styleText>[0]

@@ -1,5 +1,12 @@
-// Makes text from a gateway safe for terminals, the output of CI jobs, and Markdown. Pure.
+// Texts of reports: plain, as HTML, as commands that repeat a request, and as transcripts of exchanges. Pure.
+
+import { readFileSync } from 'node:fs'
+import type { LedgerEntry } from '../../mocks/ledger.ts'
+import { packageFile } from '../../src/shared/package-root.ts'
 import { escaped, safeJson } from '../../src/terminal/clean.ts'
+import type { Exchange } from '../evidence/evidence.ts'
+import { stepText } from '../evidence/step.ts'
+import type { Verdict } from '../judge/judge.ts'
 
 /**
  * Returns the text as a single line, without terminal control sequences and CI commands. A CI command has no
@@ -34,3 +41,133 @@ export const asCode = (text: string): string => `\`${oneLine(text).replaceAll('`
 /** Returns the content of a JSON file, safe to print. */
 export const jsonFile = (content: unknown, indent = 2): string =>
   `${safeJson(JSON.stringify(content, null, indent))}\n`
+
+export const MARKS: Readonly<Record<Verdict['outcome'], string>> = {
+  pass: '✓',
+  fail: '✗',
+  warn: '!',
+  'not-applicable': '–',
+  untestable: '?',
+  'harness-error': '‼',
+  disabled: '·',
+}
+
+/** Returns a self-contained document. */
+export const page = (title: string, body: string, more = ''): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeText(title)}</title>
+<style>${style()}</style>
+${more}</head>
+<body>
+${body}
+</body>
+</html>
+`
+
+export const escapeText = (raw: string): string =>
+  manyLines(raw).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
+/** Returns a sentence; text in backticks becomes code. */
+export const prose = (raw: string): string => escapeText(raw).replace(/`([^`]+)`/g, '<code>$1</code>')
+export const brief = (long: string, limit: number): string =>
+  long.length > limit ? `${long.slice(0, limit)}… (${long.length} characters)` : long
+/** Returns words as a class name. */
+export const slug = (words: string): string => words.replaceAll(' ', '-')
+
+/** Returns a block of text that may scroll, focusable by keyboard; empty for empty text. */
+export const block = (raw: string, id = ''): string =>
+  raw === '' ? '' : `<pre tabindex="0"${id && ` id="${id}"`}>${escapeText(raw)}</pre>`
+
+/** The built package has no sources, so it has copies next to the page's files. */
+const FILES = import.meta.url.endsWith('.ts')
+  ? ['src/page/base.css', 'conformance/report/report.css']
+  : ['dist/page/base.css', 'dist/page/report.css']
+
+export const style = (): string => FILES.map((file) => readFileSync(packageFile(file), 'utf8')).join('\n')
+
+/** Maximum characters of a body shown, or in a command; the evidence has all of it. */
+export const MAX_BODY_LENGTH = 2_000
+
+export const CONTROL = 'http://127.0.0.1:9411'
+
+/** Returns commands that repeat the request to the gateway; `file` is the evidence of its check. */
+export function curl({ n, request }: Pick<Exchange, 'n' | 'request'>, start: object, file: string): string {
+  const { method, path, headers, body } = request
+  const url = 'url' in start ? quoted(String(start.url) + path) : `"$GATEWAY"${quoted(path)}`
+  const parts = Object.entries(headers).map(([name, value]) => ` \\\n  -H ${quoted(`${name}: ${value}`)}`)
+  const data =
+    body === null
+      ? ''
+      : body.length > MAX_BODY_LENGTH
+        ? ` \\\n  --data-raw "$(jq -r '.exchanges[] | select(.n == ${n}) | .request.body' ${quoted(file)})"`
+        : ` \\\n  --data-raw ${quoted(body)}`
+  if (method === 'WEBSOCKET')
+    return `npx wscat -c ${url}${parts.join('')}${data.replace('--data-raw', '-x')} -w 5`
+  const how = method === 'GET' ? '' : method === 'HEAD' ? '--head ' : `-X ${method} `
+  return `curl -i ${how}${url}${parts.join('')}${data}`
+}
+
+/** Returns the command that scripts the same answer in the mock; null without a script. */
+export function scriptCommand({ nonce, script: answers }: Exchange): string | null {
+  if (nonce === null || !answers) return null
+  return `curl -X PUT ${CONTROL}/script/${nonce} --data-raw ${quoted(JSON.stringify(answers))}`
+}
+
+/** Quotes a word for a shell; names of secrets become variables. */
+const quoted = (word: string): string =>
+  `'${word.replaceAll("'", `'\\''`)}'`
+    .replace(/\[secret:([\w.-]+)\]/g, (_, name: string) => `'"$${variable(name)}"'`)
+    .replace(/^''(?=.)|(?<=.)''$/g, '')
+
+/** Returns the variable of a secret: `key.client` -> `KEY_CLIENT`. */
+const variable = (name: string): string => name.replace(/[^A-Za-z0-9]/g, '_').toUpperCase()
+
+/** Returns the anchor of `#3` or `@7`; `of` distinguishes the checks. */
+export const anchor = (of: string, ref: string): string => `${of}-${ref.replace('#', 'c').replace('@', 'w')}`
+export const link = (of: string, ref: string): string =>
+  `<a href="#${anchor(of, ref)}">${escapeText(ref)}</a>`
+
+/** Formats an exchange. `ref` as in findings; `again` repeats the request in a shell. */
+export function exchangeOf(
+  of: string,
+  ref: string,
+  exchange: Omit<Exchange, 'chunks' | 'utf8'>,
+  again: string,
+  shown = MAX_BODY_LENGTH,
+): string {
+  const { request, status, error, end, headers, body, at, end_at } = exchange
+  const seen = status === null ? escapeText(error ?? end) : `${status}${end === 'complete' ? '' : `, ${end}`}`
+  return `<details class="exchange"><summary><b>${escapeText(ref)}</b> ${escapeText(request.method)} ${escapeText(brief(request.path, 60))} <small>${escapeText(brief(stepText(exchange), 60))}</small> <em>${seen}</em> <small>${Math.round(end_at - at)} ms</small></summary>
+${block(again, anchor(of, ref))}
+${block(head(headers))}${block(brief(body, shown))}</details>`
+}
+
+export function entryLines(
+  of: string,
+  ref: string,
+  entry: Omit<LedgerEntry, 'headers'>,
+  shown = MAX_BODY_LENGTH,
+): string {
+  const { kind, provider, model, stream, problems, answer, credential, body } = entry
+  return `<details class="exchange"><summary><b>${escapeText(ref)}</b> ${escapeText(provider)} / ${escapeText(model ?? 'no model')} <small>${kind}${stream ? ', streamed' : ''}</small> <em>${answer.status ?? 'no answer'}</em></summary>
+<p class="note" id="${anchor(of, ref)}">key ${credential}; answered from ${escapeText(answer.from)}; ${answer.bytes} bytes${answer.complete ? '' : ', not to the end'}${endOf(entry)}${problems.length > 0 ? `; ${escapeText(problems.join('; '))}` : ''}</p>
+${block(brief(JSON.stringify(body, null, 2) ?? '', shown))}${block(brief(answer.body ?? '', shown))}</details>`
+}
+
+/**
+ * Returns the side that ended the connection before the answer was complete. Older evidence does not say when
+ * the mock ended a connection.
+ */
+const endOf = ({ answer, peer_left_at }: Pick<LedgerEntry, 'answer' | 'peer_left_at'>): string =>
+  answer.cut_at != null
+    ? '; the mock cut the connection, as the check told it to'
+    : peer_left_at === null
+      ? ''
+      : '; the gateway closed the connection'
+
+const head = (headers: Readonly<Record<string, string>>): string =>
+  Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n')

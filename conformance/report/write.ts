@@ -2,8 +2,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Comparison } from '../judge/compare.ts'
+import type { Conclusion, Results } from '../judge/judge.ts'
 import type { KeptRun } from '../judge/rejudge.ts'
-import { badge } from './badge.ts'
 import { html } from './html.ts'
 import { junit } from './junit.ts'
 import { comment, markdown } from './markdown.ts'
@@ -36,3 +36,17 @@ export function clearReports(directory: string): void {
   mkdirSync(directory, { recursive: true })
   for (const name of [...Object.keys(FILES), 'run.json']) rmSync(join(directory, name), { force: true })
 }
+
+const COLORS: Readonly<Record<Conclusion, string>> = {
+  conformant: 'brightgreen',
+  partial: 'yellow',
+  'not conformant': 'red',
+  error: 'lightgrey',
+}
+
+export const badge = ({ profile, set, conclusion, counts }: Results) => ({
+  schemaVersion: 1,
+  label: `waybill ${profile} ${set}`,
+  message: conclusion === 'not conformant' ? `${counts.fail + counts.untestable} failed` : conclusion,
+  color: COLORS[conclusion],
+})

@@ -4,8 +4,7 @@ import { test } from 'node:test'
 import { checks } from '../checks/registry.ts'
 import type { Check } from '../runner/check.ts'
 import type { Capability } from '../target/schema.ts'
-import { withoutDialect } from './applicability.ts'
-import { readRequirements } from './requirements.ts'
+import { readRequirements, withoutDialect } from './requirements.ts'
 
 const { requirements, specification } = readRequirements()
 const ids = requirements.map(({ id }) => id)
@@ -61,6 +60,10 @@ const CAPABILITIES: Readonly<Record<string, Capability>> = {
   websocket: 'websocket',
   continuation: 'continuation',
   'kept responses': 'kept_responses',
+  interactions: 'interactions',
+  'continued interactions': 'continued_interactions',
+  'kept interactions': 'kept_interactions',
+  'background interactions': 'background_interactions',
   restart: 'restart',
   embeddings: 'embeddings',
   images: 'images',

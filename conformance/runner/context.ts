@@ -1,8 +1,7 @@
 // Environment of an exercise: the target, the mock, and a recorder. All actions of an exercise go through
 // this file, so that the evidence contains all of them.
 import { randomBytes } from 'node:crypto'
-import type { LedgerEntry } from '../../mocks/ledger.ts'
-import { writeNonce } from '../../mocks/ledger.ts'
+import { type LedgerEntry, writeNonce } from '../../mocks/ledger.ts'
 import type { ScriptedAnswer } from '../../mocks/server/script.ts'
 import { clock, sleep } from '../../src/shared/clock.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -14,11 +13,11 @@ import {
   type Outgoing,
   type Seen,
   type SendRequestOptions,
+  sendMessage,
   sendRequest,
 } from '../evidence/http-client.ts'
 import { at } from '../evidence/reading.ts'
 import { withoutSecrets } from '../evidence/secrets.ts'
-import { sendMessage } from '../evidence/socket-client.ts'
 import { recordStep, type Step, step } from '../evidence/step.ts'
 import { type Running, StartError } from '../launch/instance.ts'
 import { shownKey, type Target } from '../target/schema.ts'
@@ -72,7 +71,7 @@ class UntestableError extends Error {
   override readonly name = 'UntestableError'
 }
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly check: string
   readonly target: Target
   /** Dialect of calls; the target has only its models in this dialect. */
@@ -542,7 +541,7 @@ export class CheckContext {
 /** Returns the maximum time that late requests of a target take to reach the mock, ms. */
 export const drainOf = ({ retry_delay_ms }: Target['capabilities']): number => Math.max(1_000, retry_delay_ms)
 
-export interface AskOptions {
+interface AskOptions {
   readonly key?: string | null
   readonly timeout?: number
 }

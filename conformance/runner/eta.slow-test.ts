@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { judgeIdle, sample } from '../../src/test/test-size.ts'
 import { conform } from '../run.ts'
-import { targetOf } from '../selftest/run-must-fail.ts'
+import { targetOf } from '../selftest/run.ts'
 import type { Target } from '../target/schema.ts'
 import { timeLeft } from './eta.ts'
 

@@ -2,7 +2,7 @@
 // checks' waits and calls, the pace of the first call, and the waits in the target file. Completed checks
 // adjust the estimate. Pure, except for the clock that the caller passes.
 import type { Results } from '../judge/judge.ts'
-import { withoutDialect } from '../requirements/applicability.ts'
+import { withoutDialect } from '../requirements/requirements.ts'
 
 /** Facts about a gateway that decide how long a check takes; all in ms, apart from `reads`. */
 export interface GatewayPace {
@@ -138,6 +138,9 @@ export function usually(id: string, quick: boolean, pace: GatewayPace = REFERENC
     drains * pace.drain
   )
 }
+
+/** Returns the usual number of calls of a check. */
+export const usualCalls = (id: string): number => (MEASURED[withoutDialect(id)] ?? USUAL).calls
 
 /** Weight of the estimate against measured times, ms. */
 const PRIOR_MS = 5_000

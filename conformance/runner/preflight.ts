@@ -20,16 +20,26 @@ import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { answerIn } from '../judge/causes.ts'
-import { dialectFor, requirementsFor } from '../requirements/applicability.ts'
-import type { Profile } from '../requirements/profiles.ts'
-import { type Requirement, readRequirements } from '../requirements/requirements.ts'
+import {
+  dialectFor,
+  type Profile,
+  type Requirement,
+  readRequirements,
+  requirementsFor,
+} from '../requirements/requirements.ts'
 import { type Capability, declares, type Target } from '../target/schema.ts'
 import { openWorker } from './worker.ts'
 
-const steps = { read: step('read'), log: step('log'), streamed: step('streamed') }
+const steps = {
+  ...{ read: step('read'), log: step('log'), streamed: step('streamed') },
+  probe: step('probe'),
+}
+
+/** Dialects that a gateway may serve besides chat. */
+const PROBED = ['messages', 'responses', 'gemini', 'interactions'] as const
 
 /** Observation; `ok` if it agrees with the target file. */
-export interface Sight {
+interface Sight {
   readonly ok: boolean
   readonly what: string
 }
@@ -41,20 +51,30 @@ export interface Preflight {
   readonly entry: LedgerEntry | null
   /** Log as read after the call; null if none is declared. */
   readonly log: Exchange | null
+  /** Dialects besides chat that it serves, if they were probed. */
+  readonly serves: readonly (typeof PROBED)[number][]
 }
 
 /**
- * Starts the target and makes one call. Rejects with StartError if the target cannot be started or does not
+ * Starts the target and makes one call, and with `probes` one in each further dialect. Rejects with StartError if the target cannot be started or does not
  * reach the mock.
  */
 export async function lookAt(
   template: Target,
   onMock: (mock: MockProviders) => void | Promise<void>,
+  { probes = false }: { readonly probes?: boolean } = {},
 ): Promise<Preflight> {
+  // A target without chat is called in the first dialect that it declares, so only later ones are probed.
+  const own = template.dialects.chat === false ? PROBED.findIndex((name) => template.dialects[name]) : -1
+  const further = probes ? PROBED.slice(own + 1) : []
   const kept = new Map<string, Evidence>()
   const started = clock.now()
   const worker = await openWorker({
-    template: { ...template, instances: 1 },
+    template: {
+      ...template,
+      instances: 1,
+      dialects: { ...template.dialects, ...Object.fromEntries(further.map((name) => [name, PROBES[name]])) },
+    },
     preflight: 'preflight',
     quick: true,
     onMock,
@@ -74,10 +94,28 @@ export async function lookAt(
       ...(log === null ? [] : [seenOfLog(worker.target, log)]),
       ...steps.streamed.in(evidence).map(seenOfStream),
     ]
-    return { sights, call, entry, log }
+    const serves: Preflight['serves'][number][] = []
+    for (const dialect of further) {
+      const probe = { id: `look-${dialect}`, dialect, judge: () => [] }
+      const { evidence } = await worker.run({
+        ...probe,
+        exercise: (session) => session.chat(steps.probe).then(() => {}),
+      })
+      const [answer] = steps.probe.in(evidence)
+      if (answer?.status === 200 && readAnswer(answer).content !== '') serves.push(dialect)
+    }
+    return { sights, call, entry, log, serves }
   } finally {
     await worker.close()
   }
+}
+
+const NOTHING_KEPT = { websocket: false, continues: false, keeps: false, background: false }
+const PROBES = {
+  messages: { counts: false },
+  responses: NOTHING_KEPT,
+  gemini: {},
+  interactions: NOTHING_KEPT,
 }
 
 const read: NonNullable<Parameters<Awaited<ReturnType<typeof openWorker>>['run']>[0]['exercise']> = async (
@@ -213,6 +251,10 @@ const FIELDS: Readonly<Record<Exclude<Capability, `variant:${string}`>, string>>
   websocket: 'dialects.responses.websocket',
   continuation: 'dialects.responses.continues',
   kept_responses: 'dialects.responses.keeps',
+  interactions: 'dialects.interactions',
+  continued_interactions: 'dialects.interactions.continues',
+  kept_interactions: 'dialects.interactions.keeps',
+  background_interactions: 'dialects.interactions.background',
   embeddings: 'dialects.embeddings',
   images: 'dialects.images',
   window: 'capabilities.window',

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conform } from '../run.ts'
-import { targetOf } from '../selftest/run-must-fail.ts'
-import { tryMustPass } from '../selftest/run-must-pass.ts'
+import { targetOf, tryMustPass } from '../selftest/run.ts'
 import { declares, targetSchema } from '../target/schema.ts'
 
 /** Must-fail gateways: name -> the check that finds the mistake. */

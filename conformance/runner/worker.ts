@@ -13,12 +13,12 @@ import { answerIn } from '../judge/causes.ts'
 import { type Running, StartError } from '../launch/instance.ts'
 import { startMock } from '../launch/mock.ts'
 import { keysIn, type Started, start } from '../launch/start.ts'
-import { dialectFor, homeDialect } from '../requirements/applicability.ts'
+import { dialectFor, homeDialect } from '../requirements/requirements.ts'
 import type { Target } from '../target/schema.ts'
 import type { Check } from './check.ts'
 import { CheckContext } from './context.ts'
 
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly template: Target
   /** Name of the evidence of the worker's first call. */
   readonly preflight: string
@@ -35,7 +35,7 @@ export interface WorkerOptions {
 }
 
 /** Result of a check. */
-export interface CarriedOut {
+interface CarriedOut {
   readonly evidence: Evidence
   /** Reason why the target no longer answers; null if it answers, or answers again. */
   readonly gone: string | null

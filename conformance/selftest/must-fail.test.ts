@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { checks } from '../checks/registry.ts'
-import { withoutDialect } from '../requirements/applicability.ts'
+import { withoutDialect } from '../requirements/requirements.ts'
 import { mustFail } from './must-fail/registry.ts'
 import { mustPass } from './must-pass/registry.ts'
-import { requirementOf, tryMustFail } from './run-must-fail.ts'
+import { requirementOf, tryMustFail } from './run.ts'
 
 test('every check has a must-fail gateway, and every must-fail gateway has a check (SUITE-04)', () => {
   assert.ok(mustFail.size >= 60, `${mustFail.size} gateways`)

@@ -44,6 +44,9 @@ const CASES: readonly [operators: string, changed: string][] = [
     ITEMS.replace('"v":1', '"v":0').replace('"v":3', '"v":1').replace('"v":0', '"v":3'),
   ],
   ['{ stringify: /deep }', ITEMS.replace('{"x":{"v":4}}', '"{\\"x\\":{\\"v\\":4}}"')],
+  ['{ fill: { /deep: 1, /list/*/w: 6 } }', ITEMS.replaceAll(/("v":[123])/g, '$1,"w":6')],
+  ['{ reverse: true, remove: /list }', '{"deep":{"x":{"v":4}},"n":3}'],
+  ['{ remove: [/list, /deep], indent: 1 }', '{\n "n": 3\n}'],
   ['{ text: [\'"v":\', \'"w":\'] }', ITEMS.replaceAll('"v":', '"w":')],
 ]
 

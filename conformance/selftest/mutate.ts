@@ -1,11 +1,14 @@
-// Must-fail gateways that are rows of must-fail/*.yaml: one mistake in a part of a request, of an answer or
-// of the configuration. Knows the members of a row and their operators; knows no gateway by name.
+// Gateways that are rows of must-fail/*.yaml or must-pass/*.yaml: one mistake, or one unusual thing, in a part of
+// a request, of an answer or of the configuration. Knows the members of a row and their operators; knows no
+// gateway by name. A must-fail row has `caughtBy`; a must-pass row may have `target`, a change of its target file,
+// `on` and `mayWarn`.
 //
-// Which requests: `of` (a dialect, reads of a `record` or of the `log`, a WebSocket's `upgrade` or `message`), `at` (the model's provider),
-// `method`, and the patterns `path` and `body`. `of`, `at` and `profile` at the top of a file are its defaults.
+// Members that choose requests: `of` (a dialect, reads of a `record` or of the `log`, a WebSocket's `upgrade` or `message`), `at`
+// (the model's provider), `method`, and the patterns `path` and `body`. `of`, `at`, `on`, `mayWarn` and `profile` at
+// the top of a file are its defaults.
 //
-// What happens to the request: `request` changes its JSON, `url` its path, `sent` its headers; `refuse` answers
-// it with a status; `spend` first makes a call with these members. To the answer: `status: [pattern, new]`,
+// Changes of the request: `request` changes its JSON, `url` its path, `sent` its headers; `refuse` answers
+// it with a status, or with `status`, `json` and `headers`; `spend` first makes a call with these members. Changes of the answer: `status: [pattern, new]`,
 // `headers`, `answer` (the whole JSON), `events` (the JSON of each event), `hold` (keeps events back until one
 // matches), `later` (swaps a matching event with the next), `cut` (is sent after a stream broke off), `ignores`.
 // To the gateway itself: `config: [[pattern, text]]`, and `provider`, which changes what passes between the
@@ -15,40 +18,46 @@
 //
 // A change of JSON names places by pointers: `*` is each member, `*[type=a|b]` and `*[type!=a]` some of them,
 // `*[type=a]+` these but the first, `**` any depth. Operators, in the order in which they apply: `remove`, `set`
-// (if it is there), `put`, `copy: { to: from }`, `add` (a number, or [from, factor]), `times`, `round` (to a
-// multiple), `replace: [pattern, text]`, `slice: [start, end]`, `repeat` (an item of a list), `rotate` (exchanges
-// values), `stringify`. They apply if `where` holds. `text` changes the text instead, `doubles` rounds all
-// numbers. For events, also: `match` and `index` choose events, `drop` and `twice`.
-import { readFileSync } from 'node:fs'
+// (if it is there), `put`, `fill` (puts what is missing or null), `copy: { to: from }`, `add` (a number, or [from,
+// factor]), `times`, `round` (to a multiple), `replace: [pattern, text]`, `slice: [start, end]`, `repeat` (an item of
+// a list), `rotate` (exchanges values), `stringify`, `reverse` (the order of the members at the top). They apply if
+// `where` holds. `text` changes the text instead, `doubles` rounds all numbers, `indent` writes the JSON with spaces.
+// For events, also: `match` and `index` choose events, `drop` and `twice`.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { TESTED_DIALECTS } from '../dialects/dialect.ts'
+import type { Target } from '../target/schema.ts'
 import {
+  changeEvent,
+  changeJson,
+  failWith,
   type Is,
   isChat,
   isCount,
   isEmbeddings,
   isGemini,
   isImages,
+  isInteractions,
   isMessages,
   isResponses,
-  oneLater,
-  until,
-} from './dialect-hooks.ts'
-import {
-  changeEvent,
-  changeJson,
-  failWith,
   type Json,
   LIST,
   type MustFail,
+  type MustPass,
+  oneLater,
+  parseJson,
   RECORD,
   roundNumbers,
+  until,
 } from './gateway.ts'
 import type { GatewayHooks, HookContext, ResponseStart, Wanted } from './wire.ts'
 
 /** Requests that a row changes, by the word in its `of`. */
 const OF = {
   ...{ chat: isChat, messages: isMessages, responses: isResponses, gemini: isGemini },
+  interactions: isInteractions,
   ...{ count: isCount, embeddings: isEmbeddings, images: isImages },
   record: ({ path }) => path.startsWith(RECORD),
   log: ({ path }) => path.startsWith(LIST),
@@ -72,6 +81,7 @@ const change = z.strictObject({
   remove: listOf(text).default([]),
   set: byPointer(z.unknown()),
   put: byPointer(z.unknown()),
+  fill: byPointer(z.unknown()),
   copy: byPointer(text),
   add: byPointer(z.union([z.number(), z.tuple([text, z.number()])])),
   times: byPointer(z.number()),
@@ -81,12 +91,14 @@ const change = z.strictObject({
   repeat: listOf(text).default([]),
   rotate: text.optional(),
   stringify: listOf(text).default([]),
+  reverse: z.literal(true).optional(),
 })
 type Change = z.output<typeof change>
 
 const headers = byPointer(z.union([z.null(), text, replacement]))
-const bodyParts = { doubles: z.literal(true).optional(), text: replacement.optional() }
-const whole = change.extend(bodyParts)
+const whole = change.extend({
+  ...{ doubles: z.literal(true).optional(), text: replacement.optional(), indent: z.int().optional() },
+})
 const events = change.extend({
   ...{ text: replacement.optional(), match: pattern.optional(), index: z.int().optional() },
   ...{ drop: z.literal(true).optional(), twice: z.literal(true).optional() },
@@ -94,13 +106,20 @@ const events = change.extend({
 const status = z.tuple([text, z.int()])
 const row = z.strictObject({
   what: text,
-  caughtBy: listOf(text),
+  caughtBy: listOf(text).default([]),
+  ...{ target: change.optional(), on: z.array(z.enum(TESTED_DIALECTS).exclude(['chat'])).nullish() },
+  mayWarn: z.array(text).optional(),
   profile: z.enum(['observable', 'claude-code']).optional(),
   asCommand: z.boolean().optional(),
   ...{ of: z.enum(Object.keys(OF) as (keyof typeof OF)[]).default('any'), at: text.nullish() },
   ...{ method: text.optional(), path: text.optional(), body: text.optional() },
   ...{ request: whole.optional(), url: replacement.optional(), sent: headers },
-  refuse: z.union([z.int(), z.strictObject({ status: z.int(), error: z.json() })]).optional(),
+  refuse: z
+    .union([
+      z.int(),
+      z.strictObject({ status: z.int(), json: z.json(), headers: z.record(text, text).default({}) }),
+    ])
+    .optional(),
   spend: z.record(text, z.unknown()).optional(),
   ...{ status: status.optional(), headers, answer: whole.optional(), events: events.optional() },
   ...{ hold: pattern.optional(), later: pattern.optional(), cut: text.optional() },
@@ -109,7 +128,7 @@ const row = z.strictObject({
   provider: z
     .strictObject({
       ...{ path: text.optional(), url: replacement.optional(), sent: headers },
-      request: replacement.optional(),
+      request: z.union([replacement, whole]).optional(),
       ...{ status: status.optional(), headers, answer: replacement.optional() },
     })
     .optional(),
@@ -170,6 +189,8 @@ function applied(value: Json, { remove, set, put, copy, slice, repeat, rotate, .
       else delete holder[name]
   all(set, (_, wanted) => structuredClone(wanted))
   for (const [pointer, wanted] of Object.entries(put)) each(pointer, () => structuredClone(wanted), true)
+  for (const [pointer, wanted] of Object.entries(more.fill))
+    each(pointer, (was) => was ?? structuredClone(wanted), true)
   for (const [pointer, from] of Object.entries(copy)) each(pointer, () => valueAt(value, from), true)
   all(more.add, (was, by) => {
     const [from, factor] = typeof by === 'number' ? [by, 1] : [valueAt(value, by[0]), by[1]]
@@ -187,13 +208,13 @@ function applied(value: Json, { remove, set, put, copy, slice, repeat, rotate, .
     for (const [index, [holder, name]] of places.entries()) holder[name] = values[(index + 1) % values.length]
   }
   for (const pointer of more.stringify) each(pointer, (was) => JSON.stringify(was))
-  return value
+  return more.reverse ? Object.fromEntries(Object.entries(value).reverse()) : value
 }
 
 /** Returns a body after a change. If `where` does not hold, every byte stays. */
 function changedBody(
   body: string,
-  { text: replaced, doubles, ...operators }: z.output<typeof whole>,
+  { text: replaced, doubles, indent, ...operators }: z.output<typeof whole>,
 ): string {
   if (replaced) return body.replace(...replaced)
   if (doubles) return roundNumbers(body)
@@ -202,6 +223,7 @@ function changedBody(
     isMeant = holds(json, operators.where)
     return isMeant ? applied(json, operators) : json
   })
+  if (isMeant && indent !== undefined) return JSON.stringify(parseJson(changed), null, indent)
   return isMeant ? changed : body
 }
 
@@ -250,7 +272,9 @@ const upstreamOf = ({ path = '', url, sent, request, answer, ...start }: NonNull
     if (!new RegExp(path).test(wanted.path)) return
     if (url) wanted.path = wanted.path.replace(...url)
     changeHeaders(wanted.headers, sent, context)
-    if (request) wanted.body = Buffer.from(wanted.body.toString('latin1').replace(...request), 'latin1')
+    if (Array.isArray(request))
+      wanted.body = Buffer.from(wanted.body.toString('latin1').replace(...request), 'latin1')
+    else if (request) wanted.body = Buffer.from(changedBody(wanted.body.toString('utf8'), request))
   },
   responseStart(head: ResponseStart, context: HookContext) {
     if (answer) delete head.headers['content-length']
@@ -261,10 +285,11 @@ const upstreamOf = ({ path = '', url, sent, request, answer, ...start }: NonNull
   }),
 })
 
-const refusal = (refuse: NonNullable<Row['refuse']>) =>
-  typeof refuse === 'number'
-    ? failWith(refuse)
-    : { ...failWith(refuse.status), body: JSON.stringify({ error: refuse.error }) }
+function refusal(refuse: NonNullable<Row['refuse']>) {
+  if (typeof refuse === 'number') return failWith(refuse)
+  const { status, headers, body } = { ...failWith(refuse.status), body: JSON.stringify(refuse.json) }
+  return { status, headers: { ...headers, ...refuse.headers }, body }
+}
 
 /** Returns true for the requests that a row concerns. */
 const isOf =
@@ -312,24 +337,45 @@ function hooksOf(read: Row): GatewayHooks | (() => GatewayHooks) {
   }
 }
 
-/** Reads the rows of a file. Its members `of`, `at` and `profile` are the defaults of all rows. */
-export function readRows(file: string): Readonly<Record<string, MustFail>> {
-  const { of, at, profile, ...rows } = parse(readFileSync(file, 'utf8'))
+/** Returns the gateway that a row describes; throws an Error that names `where` if the row is wrong. */
+export function rowOf(where: string, given: object): MustFail & MustPass {
+  const { success, data, error } = row.safeParse(given)
+  if (!success) throw new Error(`${where}: ${z.prettifyError(error)}`)
+  const { target, ...read } = data
+  return {
+    ...{ what: read.what, caughtBy: read.caughtBy, hooks: hooksOf(data) },
+    ...(target && { target: (was: Target) => applied(structuredClone(was), target) as Target }),
+    ...(read.on && { on: read.on }),
+    ...(read.mayWarn && { mayWarn: read.mayWarn }),
+    ...(read.profile && { profile: read.profile }),
+    ...(read.asCommand && { asCommand: read.asCommand }),
+  } as MustFail & MustPass
+}
+
+/** Reads the rows of a file. Its members `of`, `at`, `on`, `mayWarn` and `profile` are the defaults of all rows. */
+export function readRows(file: string): Readonly<Record<string, MustFail & MustPass>> {
+  const { of, at, on, mayWarn, profile, ...rows } = parse(readFileSync(file, 'utf8'))
   return Object.fromEntries(
-    Object.entries(rows).map(([name, given]) => {
-      const { success, data, error } = row.safeParse({ of, at, profile, ...(given as object) })
-      if (!success) throw new Error(`${file}: ${name}: ${z.prettifyError(error)}`)
-      const { what, caughtBy, profile: own, asCommand } = data
-      return [
-        name,
-        {
-          what,
-          caughtBy,
-          ...(own && { profile: own }),
-          ...(asCommand && { asCommand }),
-          hooks: hooksOf(data),
-        },
-      ]
-    }),
+    Object.entries(rows).map(([name, given]) => [
+      name,
+      rowOf(`${file}: ${name}`, { ...{ of, at, on, mayWarn, profile }, ...(given as object) }),
+    ]),
   )
+}
+
+/** Reads the tables of a folder by their file: rows of *.yaml, and the object `member` of other files. */
+export async function readTables<Row>(
+  folder: string,
+  member: string,
+): Promise<Map<string, Readonly<Record<string, Row>>>> {
+  const tables = new Map<string, Readonly<Record<string, Row>>>()
+  for (const file of readdirSync(folder)) {
+    const path = join(folder, file)
+    if (file !== 'registry.ts')
+      tables.set(
+        file,
+        file.endsWith('.yaml') ? (readRows(path) as Record<string, Row>) : (await import(path))[member],
+      )
+  }
+  return tables
 }

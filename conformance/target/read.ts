@@ -2,7 +2,7 @@
 // fields are in schema.ts.
 import { dirname, resolve } from 'node:path'
 import { providers } from '../../mocks/providers/registry.ts'
-import { readBounded } from '../../src/shared/bounded-file.ts'
+import { readBounded } from '../../src/shared/bounded.ts'
 import { packageFile } from '../../src/shared/package-root.ts'
 import { escaped } from '../../src/terminal/clean.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'

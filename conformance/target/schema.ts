@@ -227,6 +227,30 @@ const fields = z.strictObject({
         .meta({ title: 'a module' }),
     ])
     .describe('The way to start the gateway.'),
+  install: z
+    .union([
+      z
+        .strictObject({
+          npm: z
+            .array(z.string())
+            .min(1)
+            .describe('Packages of npm; `{{version}}` is the version, as in `my-gateway@{{version}}`.'),
+        })
+        .meta({ title: 'from npm' }),
+      z
+        .strictObject({
+          pypi: z
+            .array(z.string())
+            .min(1)
+            .describe('Packages of PyPI; `{{version}}` is the version, as in `my-gateway=={{version}}`.'),
+          python: z.string().default('python3').describe('The Python that runs the gateway.'),
+        })
+        .meta({ title: 'from PyPI' }),
+    ])
+    .optional()
+    .describe(
+      'What `waybill conform FILE@VERSION --install` installs in a scratch directory. `start.command` then finds its programs.',
+    ),
   base_url: address
     .default('http://127.0.0.1:{{port}}')
     .describe('The beginning of the address of all requests, without /v1.'),
@@ -373,6 +397,22 @@ const fields = z.strictObject({
             .describe('An answer with `store: true` can be read and deleted at `/v1/responses/{id}`.'),
         })
         .describe('Calls from OpenAI’s newer clients, `/v1/responses`.'),
+      interactions: furtherDialect
+        .extend({
+          continues: z
+            .boolean()
+            .default(false)
+            .describe('An interaction can be continued by `previous_interaction_id`.'),
+          keeps: z
+            .boolean()
+            .default(false)
+            .describe('An interaction can be read and deleted at `/v1beta/interactions/{id}`.'),
+          background: z
+            .boolean()
+            .default(false)
+            .describe('`background: true` answers at once, and the interaction can be read and cancelled.'),
+        })
+        .describe('Calls from Google’s newer clients, `/v1beta/interactions`.'),
       embeddings: furtherDialect.describe('Embeddings, `/v1/embeddings`.'),
       images: furtherDialect.describe('Pictures, `/v1/images/generations`.'),
     })
@@ -650,6 +690,10 @@ export const CAPABILITIES = [
   'websocket',
   'continuation',
   'kept_responses',
+  'interactions',
+  'continued_interactions',
+  'kept_interactions',
+  'background_interactions',
   'embeddings',
   'images',
   'window',
@@ -713,8 +757,15 @@ export function declares(
       return dialects.responses?.continues === true
     case 'kept_responses':
       return dialects.responses?.keeps === true
+    case 'continued_interactions':
+      return dialects.interactions?.continues === true
+    case 'kept_interactions':
+      return dialects.interactions?.keeps === true
+    case 'background_interactions':
+      return dialects.interactions?.background === true
     case 'messages':
     case 'responses':
+    case 'interactions':
     case 'gemini':
     case 'embeddings':
     case 'images':
@@ -736,3 +787,28 @@ export function declares(
       return ours && Object.hasOwn(variants, capability.slice('variant:'.length))
   }
 }
+
+/** Name -> value. */
+export type Values = Readonly<Record<string, string>>
+
+/** Fills in the placeholders of every text in a value. Throws an Error that names an unknown placeholder. */
+export function fillIn<T>(value: T, values: Values): T {
+  if (typeof value === 'string') return fillText(value, values) as T
+  if (Array.isArray(value)) return value.map((each) => fillIn(each, values)) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [fillText(name, values), fillIn(each, values)]),
+  ) as T
+}
+
+const fillText = (text: string, values: Values): string =>
+  text.replace(/\{\{([\w.-]+)\}\}/g, (_, name: string) => {
+    const value = values[name]
+    if (value === undefined) throw new Error(`there is no {{${name}}}; known: ${known(values).join(', ')}`)
+    return value
+  })
+
+const known = (values: Values): string[] =>
+  Object.keys(values)
+    .filter((name) => !name.startsWith('env.'))
+    .sort()

@@ -10,7 +10,7 @@ test('the deviations cover all dialects, with at least 150 entries and 80 causes
   assert.ok(new Set(all.map(({ cause }) => cause)).size >= 80)
   assert.deepEqual(
     [...new Set(all.map(({ dialect }) => dialect))],
-    ['chat', 'messages', 'responses', 'gemini'],
+    ['chat', 'messages', 'responses', 'gemini', 'interactions'],
   )
 })
 
@@ -38,7 +38,7 @@ test('the content of events and answers is JSON, except where the deviation says
 
 test('events of messages and responses have their names, unless the bytes are written out', () => {
   for (const each of all)
-    if (each.stream && ['messages', 'responses'].includes(each.dialect))
+    if (each.stream && ['messages', 'responses', 'interactions'].includes(each.dialect))
       assert.match(streamBytes(each)!.toString(), /^(:[^\n]*\n\n)?event: \S+\ndata: \{/, nameOf(each))
 })
 

@@ -10,7 +10,7 @@ const FOLDER = packageFile('deviations')
 /** Form of ids and causes. */
 const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
-const dialects = ['chat', 'messages', 'responses', 'gemini'] as const
+const dialects = ['chat', 'messages', 'responses', 'gemini', 'interactions'] as const
 export type DeviatingDialect = (typeof dialects)[number]
 
 const count = z.int().nonnegative()
@@ -140,6 +140,7 @@ function eventText(event: z.infer<ReturnType<typeof z.json>>, dialect: Deviating
   if (typeof event === 'string') return `data: ${event}\n\n`
   const members = typeof event === 'object' && event !== null && !Array.isArray(event) ? event : {}
   if (typeof members.raw === 'string' && Object.keys(members).length === 1) return members.raw
-  const isNamed = (dialect === 'messages' || dialect === 'responses') && typeof members.type === 'string'
-  return `${isNamed ? `event: ${members.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`
+  const name = dialect === 'interactions' ? members.event_type : members.type
+  const isNamed = ['messages', 'responses', 'interactions'].includes(dialect) && typeof name === 'string'
+  return `${isNamed ? `event: ${name}\n` : ''}data: ${JSON.stringify(event)}\n\n`
 }

@@ -1,8 +1,14 @@
-// OpenAI's endpoints without a conversation. They answer from recordings; recorded speech is silence.
-import type { z } from 'zod'
+// OpenAI's endpoints without a dialect of their own, and reranking.
+import { z } from 'zod'
 import type { Arrived, Endpoint, Wants } from '../provider.ts'
-import { type Fit, fitImages, isUnaskedImage } from '../recording/fit.ts'
-import { fitModerations, fitSpeech } from '../recording/fit-others.ts'
+import {
+  type Fit,
+  fitImages,
+  fitModerations,
+  fitRerank,
+  fitSpeech,
+  isUnaskedImage,
+} from '../recording/fit.ts'
 import {
   completionBody,
   imageEditForm,
@@ -58,3 +64,19 @@ export const openAiOthers: readonly Endpoint[] = [
   endpoint('moderations', moderationBody, fitModerations),
   completions,
 ]
+
+/** A text, or an object with fields of its own. */
+export const rerankDocument = z.union([z.string(), z.looseObject({})])
+
+/** Makes the endpoint. `own`: fields that only this provider has, or that it validates differently. */
+export const rerankEndpoint = (own: z.ZodRawShape): Endpoint => ({
+  ...{ method: 'POST', name: 'rerank', wants: openAiWants, speech: null, fit: fitRerank },
+  body: z.looseObject({
+    model: z.string().min(1),
+    query: z.string().min(1),
+    documents: z.array(rerankDocument).min(1),
+    top_n: z.int().min(1).nullish(),
+    return_documents: z.boolean().nullish(),
+    ...own,
+  }),
+})

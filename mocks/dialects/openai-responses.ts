@@ -5,6 +5,8 @@ import {
   type Arrived,
   type Endpoint,
   event,
+  type KeptFormat,
+  type KeptJson,
   type MockUsage,
   type ModelOutput,
   type Speech,
@@ -169,11 +171,14 @@ const wantsSchema = z
   })
   .catch({ model: null, stream: false, tools: [], input: [] })
 
-function wants({ json }: Arrived): Wants {
-  const { model, stream, tools, input } = wantsSchema.parse(json)
-  const answered = input.some(({ type }) => type === 'function_call_output')
-  return { model, stream, usage: true, tools: tools.length > 0 && !answered }
-}
+/** Returns the reader of requests whose `input` is a list. `result`: type of a tool's result. */
+export const wantsOfInput =
+  (result: string) =>
+  ({ json }: Arrived): Wants => {
+    const { model, stream, tools, input } = wantsSchema.parse(json)
+    const answered = input.some(({ type }) => type === result)
+    return { model, stream, usage: true, tools: tools.length > 0 && !answered }
+  }
 
 /** `POST responses`. */
 export const openAiResponses: Endpoint = {
@@ -181,6 +186,30 @@ export const openAiResponses: Endpoint = {
   name: 'responses',
   hasWebSocket: true,
   body: openAiResponsesBody,
-  wants,
+  wants: wantsOfInput('function_call_output'),
   speech,
+}
+
+/** Responses that the provider stores. */
+export const keptResponses: KeptFormat = {
+  ...{ path: 'responses', object: 'response', previous: 'previous_response_id', firstStatus: 'queued' },
+  asked: ['GET ', 'DELETE ', 'GET /input_items', 'POST /cancel'],
+  keptMs: 30 * 24 * 3_600_000,
+  problemIn: () => null,
+  answerIn: (events) =>
+    events.findLast(({ type }) => type === 'response.completed' || type === 'response.incomplete')
+      ?.response as KeptJson | undefined,
+  unfinished: (answer, status) => ({ ...answer, background: true, output: [], usage: null, status }),
+  inputOf(input) {
+    const items = typeof input === 'string' ? [{ role: 'user', content: input }] : input
+    const data = (Array.isArray(items) ? items : []).map((item, at) => ({ id: `item_${at}`, ...item }))
+    return { object: 'list', data: data.reverse(), has_more: false }
+  },
+  deleted: (id) => ({ id, object: 'response', deleted: true }),
+  lost: (id) => [
+    ...(['invalid_request', `Previous response with id '${id}' not found.`] as const),
+    ...(['previous_response_id', 'previous_response_not_found'] as const),
+  ],
+  missing: (id) => `Response with id '${id}' not found.`,
+  notCancelled: () => null,
 }

@@ -1,8 +1,7 @@
 // Parts that the cassettes of vcrpy, Ruby VCR, R's vcr and go-vcr share: bodies as text, bytes, base64 or parsed JSON,
 // and headers as lists.
 import { z } from 'zod'
-import { decompress, refuseLarge } from './decode.ts'
-import { address, headersFromLists, type ImportFormat } from './interaction.ts'
+import { address, decompress, headersFromLists, type ImportFormat, refuseLarge } from './interaction.ts'
 
 const content = z.union([z.string(), z.instanceof(Buffer)])
 

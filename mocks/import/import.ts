@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
-import { readBounded } from '../../src/shared/bounded-file.ts'
+import { readBounded } from '../../src/shared/bounded.ts'
 import { placeAt } from '../providers/find.ts'
 import { providers } from '../providers/registry.ts'
 import { MAX_FILE_BYTES, scanRecordings } from '../recording/format.ts'

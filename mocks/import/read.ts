@@ -1,15 +1,15 @@
 // Picks the reader of a foreign recording by content, not by file name, and reads each exchange separately.
 // Rejects a broken exchange with an error that names it, and a truncated file as a whole.
 import { ZodError } from 'zod'
-import { decodeText, unpackedFile } from './decode.ts'
-import { goVcr } from './go-vcr.ts'
-import { har } from './har.ts'
-import { httpmock } from './httpmock.ts'
-import type { ImportFormat, Interaction, Unreadable } from './interaction.ts'
-import { rubyVcr, rVcr } from './ruby-vcr.ts'
-import { vcrpy } from './vcrpy.ts'
-import { wireMock } from './wiremock.ts'
-import { parseYaml, yamlDocuments, yamlList } from './yaml.ts'
+import {
+  decodeText,
+  type ImportFormat,
+  type Interaction,
+  type Unreadable,
+  unpackedFile,
+} from './interaction.ts'
+import { har, httpmock, wireMock } from './json.ts'
+import { goVcr, parseYaml, rubyVcr, rVcr, vcrpy, yamlDocuments, yamlList } from './yaml.ts'
 
 export interface Foreign {
   readonly format: string

@@ -1,8 +1,14 @@
-// Parses the YAML that recorders write: base64 scalars under `!binary` (Ruby) and `!!binary` (Python, Go)
-// become Buffers. If a list of exchanges cannot be parsed as a whole, its exchanges are parsed one by one.
+// Readers of YAML files: VCR for Python, Ruby and Go.
 import { parse } from 'yaml'
-import { MAX_IMPORTED_BYTES } from './decode.ts'
-import type { Unreadable } from './interaction.ts'
+import { z } from 'zod'
+import { body, headerLists, readVcr, requestText, responseBytes } from './cassette.ts'
+import {
+  address,
+  headersFromLists,
+  type ImportFormat,
+  MAX_IMPORTED_BYTES,
+  type Unreadable,
+} from './interaction.ts'
 
 /** Throws a YAMLParseError with line and column. */
 export function parseYaml(text: string): unknown {
@@ -60,4 +66,55 @@ function yamlPiece(text: string, item: boolean): unknown | Unreadable {
     const [line = ''] = (error as Error).message.split('\n')
     return { refused: `is not YAML: ${line.replace(/ at line \d+, column \d+:?$/, '')}` }
   }
+}
+
+export const vcrpy: ImportFormat = {
+  name: 'vcrpy',
+  read: readVcr,
+  cut: (text) => (/^version: *\d/m.test(text) ? null : 'its last line, the version, is missing'),
+}
+
+export const rubyVcr: ImportFormat = {
+  name: 'Ruby VCR',
+  read: readVcr,
+  cut: (text) => (/^recorded_with: *\S/m.test(text) ? null : 'its last line, recorded_with, is missing'),
+}
+
+export const rVcr: ImportFormat = { ...rubyVcr, name: 'R vcr' }
+
+const exchange = z.object({
+  request: z.object({
+    method: z.string().transform((method) => method || 'GET'),
+    url: z.string(),
+    body,
+    headers: headerLists,
+  }),
+  response: z.object({ code: z.int(), headers: headerLists, body }),
+})
+
+export const goVcr: ImportFormat = {
+  name: 'go-vcr',
+  read(item) {
+    const { request, response } = exchange.parse(item)
+    const requestHeaders = headersFromLists(request.headers)
+    const responseHeaders = headersFromLists(response.headers)
+    return {
+      ...address(request.url),
+      method: request.method,
+      requestHeaders,
+      requestBody: requestText(request.body, requestHeaders),
+      status: response.code,
+      responseHeaders,
+      responseBody: responseBytes(response.body, responseHeaders),
+    }
+  },
+  /** Each exchange ends with its duration and a line break. */
+  cut: (text, last) =>
+    !text.endsWith('\n')
+      ? 'its last line does not end'
+      : z
+            .object({ response: z.object({ duration: z.unknown().refine((value) => value !== undefined) }) })
+            .safeParse(last).success
+        ? null
+        : 'the duration of its last exchange is missing',
 }

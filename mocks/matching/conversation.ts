@@ -33,12 +33,13 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? val
 /** Fields that hold the conversation. */
 const SPOKEN = [
   ...['system', 'instructions', 'systemInstruction', 'system_instruction', 'prompt', 'previous_response_id'],
-  ...['messages', 'input', 'contents', 'tools', 'functions'],
+  ...['messages', 'input', 'contents', 'tools', 'functions', 'previous_interaction_id'],
 ]
 /** Fields that change who pays, where the answer is stored or how it is sent, but not its content. */
 const IGNORED = [
   ...['model', 'stream', 'stream_options', 'user', 'metadata', 'store', 'service_tier', 'thread', 'include'],
   ...['prompt_cache_key', 'prompt_cache_retention', 'safety_identifier', 'background', 'client_metadata'],
+  ...['labels', 'webhook_config'],
 ]
 
 /**
@@ -58,8 +59,8 @@ function read(body: Json): Conversation {
   const reader = new Reader()
   for (const name of ['system', 'instructions', 'systemInstruction', 'system_instruction'])
     reader.content('system', body[name])
-  if (typeof body.previous_response_id === 'string')
-    reader.add('system', 'other', `continues ${body.previous_response_id}`)
+  const previous = body.previous_response_id ?? body.previous_interaction_id
+  if (typeof previous === 'string') reader.add('system', 'other', `continues ${previous}`)
   reader.content('user', body.prompt)
   for (const message of list(body.messages)) reader.message(message)
   for (const turn of list(body.contents)) reader.message(turn)
@@ -194,7 +195,7 @@ const readGeminiResult: ReadBlock = (reader, block) => {
 }
 const readToolUse: ReadBlock = (reader, { id, name, input }) => reader.call(id, name, input)
 const readCallItem: ReadBlock = (reader, block) =>
-  reader.call(block.call_id, block.name, block.arguments ?? block.input)
+  reader.call(block.call_id ?? block.id, block.name, block.arguments ?? block.input)
 const readOutputItem: ReadBlock = (reader, { call_id, output }) => reader.result(call_id, output)
 
 const BLOCKS: Readonly<Record<string, ReadBlock>> = {
@@ -211,6 +212,13 @@ const BLOCKS: Readonly<Record<string, ReadBlock>> = {
   custom_tool_call: readCallItem,
   function_call_output: readOutputItem,
   custom_tool_call_output: readOutputItem,
+  user_input: (reader, { content }) => reader.content('user', content),
+  model_output: (reader, { content }) => reader.content('assistant', content),
+  function_result: (reader, { call_id, result }) =>
+    reader.result(call_id, isObject(result) ? canonical(result) : result),
+  thought: (reader, { summary }) => {
+    for (const one of list(summary)) if (isObject(one)) reader.text('assistant', 'reasoning', one.text)
+  },
   thinking: (reader, { thinking }) => reader.text('assistant', 'reasoning', thinking),
   additional_tools() {}, // read together with the tools
   redacted_thinking() {}, // encrypted, and different in every run
@@ -241,8 +249,8 @@ function fileIn(block: Json): { kind: 'image' | 'file'; text: string } | null {
   const inner = [block, block.source, block.image_url, block.inlineData, block.inline_data, block.input_audio]
   const holders = [...inner, block.file, block.fileData, block.file_data].filter(isObject)
   const values = holders.flatMap(
-    ({ data, url, image_url, file_data, file_url, fileUri, file_uri, file_id }) => [
-      ...[data, file_data, url, image_url, file_url, fileUri, file_uri, file_id],
+    ({ data, url, uri, image_url, file_data, file_url, fileUri, file_uri, file_id }) => [
+      ...[data, file_data, url, uri, image_url, file_url, fileUri, file_uri, file_id],
     ],
   )
   const value = values.find((one) => typeof one === 'string')

@@ -88,6 +88,13 @@ test('measured times are masked in tool results, but not elsewhere', () => {
   }
 })
 
+test('a measured time in a tag is masked everywhere', () => {
+  const mask = createVolatileMask(0)
+  const report = '<usage><tool_uses>2</tool_uses><duration_ms>317</duration_ms></usage>'
+  assert.equal(mask(report), report.replace('317', '<duration>'))
+  assert.equal(mask('<duration_ms>soon</duration_ms>'), '<duration_ms>soon</duration_ms>')
+})
+
 test("the program's folder is masked, both as a path and as part of an id", () => {
   const mask = createVolatileMask(0, [], ['/srv/builds/job-7', '/root'])
   assert.equal(

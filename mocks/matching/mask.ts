@@ -1,9 +1,9 @@
 // Masks parts of a text that differ from run to run although the content is the same: today's date, ids,
 // directories, local ports. Credentials are blanked as in stored answers, because a client sends them back as it
 // received them. Pure; the caller passes the time. Other dates stay, because they are content.
-import { blank } from '../redaction/blank-text.ts'
+
 import { replaceCredentials } from '../redaction/leaks.ts'
-import { ID_PREFIXES } from '../redaction/placeholders.ts'
+import { blank, ID_PREFIXES } from '../redaction/placeholders.ts'
 
 /** Maximum days between today and a date that counts as today, because of time zones. */
 const NEAR_DAYS = 1
@@ -49,6 +49,9 @@ const SHARED =
 /** Measured times in the results of tools: `duration_ms: 855`, `Wall time: 0.05 seconds`, `took 12 ms`. */
 const DURATION =
   /\b((?:duration|elapsed|wall[ _]time|took|finished|completed|passed|done)\b[\w"' ]{0,12}?(?:[:=]|\bin\b)? ?)\d+(?:\.\d+)?(?= ?(?:ms|s|secs?|seconds?)\b)|\b((?:duration|elapsed)_m?s["']?[:=] ?)\d+(?:\.\d+)?/gi
+
+/** Measured times in tags, in which agents pass on the report of a subagent: `<duration_ms>317</duration_ms>`. */
+const TAGGED_DURATION = /(<((?:duration|elapsed)_m?s)>)\d+(?:\.\d+)?(?=<\/\2>)/g
 
 /** Ids that a tool labels as ids in its result: `Chunk ID: 82b391`. */
 const NAMED_ID =
@@ -97,6 +100,7 @@ export function createVolatileMask(
       return Math.abs(ms - now) < 2 * DAY_MS ? '<time>' : digits
     })
     for (const pattern of IDS) masked = masked.replace(pattern, numbered)
+    masked = masked.replace(TAGGED_DURATION, '$1<duration>')
     if (isResult)
       masked = masked
         .replace(DURATION, (_, before, named) => `${before ?? named}<duration>`)

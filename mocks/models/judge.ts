@@ -5,8 +5,7 @@ import { type FactTable, isNamed } from '../../src/models/facts.ts'
 import { scenarioIn } from '../matching/classify.ts'
 import type { Endpoint, MockProvider, RefusedRequest } from '../provider.ts'
 import type { Recording } from '../recording/format.ts'
-import { modelProblem } from './check.ts'
-import type { RequestHeaders } from './problem.ts'
+import { modelProblem, type RequestHeaders } from './check.ts'
 
 interface ModelVerdict {
   /** Problem as shown in the ledger. */

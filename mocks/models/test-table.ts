@@ -1,6 +1,6 @@
 // Requests to current models with their outcomes. Written by hand from providers' documentation and reported
 // refusals, not from the facts in src/models. The mocks must agree with every row.
-import type { Fields, RequestHeaders } from './problem.ts'
+import type { Fields, RequestHeaders } from './check.ts'
 
 /**
  * Source of a row. A: Anthropic's documentation; O: OpenAI's; G: Google's; X: other documentation; R:
@@ -419,6 +419,12 @@ const GEMINI = rows(
   'models/{model}:generateContent',
   ({ model: _, ...fields }) => ({ contents: [{ role: 'user', parts: [{ text: 'Where to?' }] }], ...fields }),
   [
+    [
+      'gemini-omni-flash-preview gemini-omni-1.1-flash gemini-omni-1.2-flash',
+      {},
+      'This model only supports Interactions API.',
+      'R',
+    ],
     ['gemini-2.5-pro', budget(0), NO_OFF, 'R'],
     ['gemini-2.5-flash gemini-2.5-flash-lite', budget(0), null, 'G'],
     ['gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite', budget(-1), null, 'G'],

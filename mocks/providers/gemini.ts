@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { parseExact } from '../../src/shared/exact-json.ts'
+import { googleInteractions, keptInteractions } from '../dialects/google-interactions.ts'
 import type {
   Arrived,
   Endpoint,
@@ -152,7 +153,8 @@ export const gemini = {
   name: 'gemini',
   origin: 'https://generativelanguage.googleapis.com',
   basePaths: ['/v1beta', '/v1', '/upload/v1beta', '/upload/v1'],
-  endpoints: [generate, countTokens, models, ...geminiObjectEndpoints],
+  endpoints: [generate, countTokens, googleInteractions, models, ...geminiObjectEndpoints],
+  keeps: keptInteractions,
   objectStore: () => new GeminiObjectStore(),
   credential: ({ headers, query }) => headers['x-goog-api-key'] ?? query.get('key'),
   refusal(kind, message) {

@@ -8,10 +8,10 @@ import {
   openAiWants,
 } from '../dialects/openai-chat.ts'
 import { openAiOthers } from '../dialects/openai-others.ts'
-import { openAiResponses } from '../dialects/openai-responses.ts'
+import { keptResponses, openAiResponses } from '../dialects/openai-responses.ts'
 import { bearer, type Endpoint, type MockProvider } from '../provider.ts'
 import { fitImages, isUnaskedImage } from '../recording/fit.ts'
-import { openAiImagesBody } from '../schemas/openai-images.ts'
+import { openAiImagesBody } from '../schemas/openai-others.ts'
 import { OpenAiObjectStore, openAiObjectEndpoints } from '../stored-objects/openai.ts'
 
 const images: Endpoint = {
@@ -34,7 +34,7 @@ export const openai = {
     ...openAiObjectEndpoints,
   ],
   credential: bearer,
-  keepsResponses: true,
+  keeps: keptResponses,
   objectStore: () => new OpenAiObjectStore(),
   refusal: openAiRefusal,
   unknownField: (name) => `Unrecognized request argument supplied: ${name}`,

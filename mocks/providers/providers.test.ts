@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import test from 'node:test'
 import { createWorld } from '../server/core.ts'
 import { answerRequest } from '../server/intercept.ts'
@@ -21,11 +22,10 @@ const ask = (url: string, body?: object): Promise<Response> =>
   )
 
 test('every provider in this folder is in the registry', () => {
-  const others = ['registry.ts', 'find.ts']
-  const files = readdirSync(import.meta.dirname)
-    .filter((file) => !file.endsWith('.test.ts') && !others.includes(file))
-    .map((file) => file.replace('.ts', ''))
-  assert.deepEqual(files.sort(), providers.map(({ name }) => name).sort())
+  const names = readdirSync(import.meta.dirname)
+    .map((file) => readFileSync(join(import.meta.dirname, file), 'utf8'))
+    .flatMap((text) => [...text.matchAll(/^export const (\w+) = \{\n {2}name: '/gm)].map(([, name]) => name!))
+  assert.deepEqual(names.sort(), providers.map(({ name }) => name).sort())
 })
 
 /** Providers that the tests below can call in OpenAI's dialect, at `chat/completions`. */

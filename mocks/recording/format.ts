@@ -3,7 +3,7 @@
 import { type Dirent, readdirSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { z } from 'zod'
-import { readInside } from '../../src/shared/bounded-file.ts'
+import { readInside } from '../../src/shared/bounded.ts'
 import { packageFile } from '../../src/shared/package-root.ts'
 import { saidSchema } from '../matching/digest.ts'
 import { predicateSchema } from '../matching/predicate.ts'

@@ -474,6 +474,72 @@ interface Turns {
   readonly of: (answer: any) => unknown
 }
 
+/** Steps of an interaction. */
+const steps: [name: string, steps: Json[]][] = [
+  [
+    'a signed thought, a picture and calls',
+    [
+      {
+        type: 'thought',
+        signature: 'CiQBDDnWx+Xp0gYVp4DFf7zufCwA',
+        summary: [{ type: 'text', text: 'Weigh it.' }],
+      },
+      {
+        type: 'model_output',
+        content: [
+          { type: 'text', text: 'I look.' },
+          { type: 'image', data: 'iVBORw0KGgoAAAANSUhEUg==', mime_type: 'image/png' },
+        ],
+      },
+      { type: 'function_call', id: '61nzpsv4', name: 'weigh', arguments: { at: [1, 2.5], deep: { kg: 41 } } },
+      { type: 'function_call', id: '61nzpsv5', name: 'weigh', arguments: {} },
+    ],
+  ],
+  [
+    'a search of the provider, after the text that cites it',
+    [
+      {
+        type: 'model_output',
+        content: [
+          {
+            type: 'text',
+            text: 'Fees rose.',
+            annotations: [
+              {
+                type: 'url_citation',
+                url: 'https://example.org/fees',
+                title: 'Fees',
+                start_index: 0,
+                end_index: 10,
+              },
+            ],
+          },
+        ],
+      },
+      { type: 'google_search_call', id: '7xveqyd2', signature: '', arguments: { queries: ['harbour fees'] } },
+      {
+        type: 'google_search_result',
+        call_id: '7xveqyd2',
+        signature: 'c2lnbmVkIHJlc3VsdA==',
+        result: [{ search_suggestions: '<p>fees</p>' }],
+      },
+    ],
+  ],
+  [
+    'code that the provider ran, and an unknown step',
+    [
+      {
+        type: 'code_execution_call',
+        id: '8abcqyd2',
+        arguments: { code: 'print(6 * 7)', language: 'python' },
+      },
+      { type: 'code_execution_result', call_id: '8abcqyd2', result: '42\n', is_error: false },
+      { type: 'retrieval_of_tomorrow', about: 'fees' },
+    ],
+  ],
+]
+
+const INTERACTION = 'v1_ChdVbXNIYXVEUkVacmpxdHNQb3JQeXlBRRIXVW1zSGF1RFJFWnJqcXRzUG9yUHl5QUU'
 const path = '/models/gemini-2.5-flash:generateContent'
 const DIALECTS: Readonly<Record<string, Turns>> = {
   responses: {
@@ -555,6 +621,31 @@ const DIALECTS: Readonly<Record<string, Turns>> = {
     }),
     of: (answer) => answer.choices[0].message,
   },
+  interactions: {
+    url: `${BASES.gemini}/interactions`,
+    ask: (said) => {
+      const begin = { type: 'user_input', content: [{ type: 'text', text: 'Begin.' }] }
+      const results = ((said ?? []) as Json[]).flatMap(({ type, id }) =>
+        type === 'function_call' ? [{ type: 'function_result', call_id: id, result: { kg: 41 } }] : [],
+      )
+      return {
+        model: 'gemini-2.5-flash',
+        input: said ? [begin, ...(said as Json[]), ...results, begin] : [begin],
+      }
+    },
+    answer: (given) => ({
+      id: INTERACTION,
+      object: 'interaction',
+      status: 'completed',
+      model: 'gemini-2.5-flash',
+      created: '2026-11-27T09:00:00Z',
+      updated: '2026-11-27T09:00:01Z',
+      steps: given,
+      usage: { total_input_tokens: 5, total_output_tokens: 7, total_tokens: 12, total_cached_tokens: 0 },
+      service_tier: 'standard',
+    }),
+    of: (answer) => answer.steps,
+  },
 }
 
 for (const [dialect, cases] of Object.entries({
@@ -562,12 +653,18 @@ for (const [dialect, cases] of Object.entries({
   messages: blocks,
   gemini: parts,
   chat: messages,
+  interactions: steps,
 }))
   for (const [name, said] of cases)
     test(`a kept answer with ${name} (${dialect}) is whole, and its replay finds the next turn (REC-03, REC-06)`, async (t) => {
       const { url, ask, answer, of } = DIALECTS[dialect]!
       const first = { url, asked: ask(null), said: answer(said) }
-      const end = answer(dialect === 'chat' ? { content: 'The end.' } : [{ type: 'text', text: 'The end.' }])
+      const text = { type: 'text', text: 'The end.' }
+      const end = answer(
+        dialect === 'chat'
+          ? { content: 'The end.' }
+          : [dialect === 'interactions' ? { type: 'model_output', content: [text] } : text],
+      )
       const { out, refused } = kept(t, [first, { url, asked: ask(of(first.said)), said: end }])
       assert.deepEqual(refused, [])
       assert.deepEqual(verifyRecordings(out), [])
@@ -578,6 +675,66 @@ for (const [dialect, cases] of Object.entries({
       const next = await replay({ url, asked: ask(of(got.json)) })
       assert.match(next.text, /The end\./)
     })
+
+test('a replayed interaction is continued by its id, whole and streamed, and by no other (REC-03, REC-06)', async (t) => {
+  const { url, answer } = DIALECTS.interactions!
+  const event = (event_type: string, more: object) =>
+    `event: ${event_type}\ndata: ${JSON.stringify({ ...more, event_type })}\n\n`
+  const { steps: _, ...end } = answer([])
+  const streamed = [
+    event('interaction.created', { interaction: { ...end, status: 'in_progress', usage: undefined } }),
+    event('step.start', { index: 0, step: { type: 'thought' } }),
+    event('step.delta', {
+      index: 0,
+      delta: { type: 'thought_signature', signature: 'CiQBDDnWx+Xp0gYVp4D=' },
+    }),
+    event('step.stop', { index: 0 }),
+    event('step.start', { index: 1, step: { type: 'model_output' } }),
+    event('step.delta', { index: 1, delta: { type: 'text', text: 'I look.' } }),
+    event('step.stop', { index: 1 }),
+    event('interaction.completed', { interaction: end }),
+    'event: done\ndata: [DONE]\n\n',
+  ].join('')
+  const said = (text: string) => answer([{ type: 'model_output', content: [{ type: 'text', text }] }])
+  for (const first of [said('I look.'), streamed]) {
+    const ask = { model: 'gemini-2.5-flash', input: 'Begin.', ...(first === streamed && { stream: true }) }
+    const next = (id: string) => ({ model: 'gemini-2.5-flash', input: 'And?', previous_interaction_id: id })
+    const { out, refused } = kept(t, [
+      { url, asked: ask, said: first },
+      { url, asked: next(INTERACTION), said: said('The end.') },
+    ])
+    assert.deepEqual([refused, verifyRecordings(out), suspectsBelow(out)], [[], [], []])
+    const replay = await mockOf(t, out)
+    const { text } = await replay({ url, asked: ask })
+    assert.match(text, /I look\./)
+    assert.doesNotMatch(text, new RegExp(INTERACTION))
+    const id = /"id": ?"([^"]+)"/.exec(text)![1]!
+    assert.match((await replay({ url, asked: next(id) })).text, /The end\./)
+    assert.match(
+      (await replay({ url, asked: { ...next(id), previous_interaction_id: undefined } })).text,
+      /no_recording/,
+    )
+  }
+})
+
+test('a recorded read of an interaction in the background is replayed (REC-03)', async (t) => {
+  const { url, answer } = DIALECTS.interactions!
+  const begun = { ...answer([]), status: 'in_progress', steps: undefined, usage: undefined }
+  const asked = { model: 'deep-research', input: 'Begin.', background: true }
+  const read = { url: `${url}/${INTERACTION}`, asked: null }
+  const done = answer([{ type: 'model_output', content: [{ type: 'text', text: 'The end.' }] }])
+  const { out, refused } = kept(t, [
+    { url, asked, said: begun },
+    { ...read, said: begun },
+    { ...read, said: done },
+  ])
+  assert.deepEqual([refused, verifyRecordings(out)], [[], []])
+  const replay = await mockOf(t, out)
+  const { id } = (await replay({ url, asked })).json
+  const statuses = []
+  for (let n = 0; n < 3; n++) statuses.push((await replay({ url: `${url}/${id}`, asked: null })).json.status)
+  assert.deepEqual(statuses, ['in_progress', 'completed', 'completed'])
+})
 
 /** Answers of one turn, kept as they are. */
 const single: [name: string, exchange: Exchange][] = [

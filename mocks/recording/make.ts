@@ -8,7 +8,6 @@ import { classify } from '../matching/classify.ts'
 import type { Digester, Said } from '../matching/digest.ts'
 import { endpointOf } from '../provider.ts'
 import { providers } from '../providers/registry.ts'
-import { blank } from '../redaction/blank-text.ts'
 import { redact, withoutValues } from '../redaction/exchange.ts'
 import {
   findCredential,
@@ -18,7 +17,7 @@ import {
   type SecretContent,
 } from '../redaction/leaks.ts'
 import { deploymentName } from '../redaction/paths.ts'
-import { placeholderOf } from '../redaction/placeholders.ts'
+import { blank, placeholderOf } from '../redaction/placeholders.ts'
 import { joinedPieces } from '../redaction/tool-arguments.ts'
 import { isSecretName, isStructural } from '../redaction/vocabulary.ts'
 import { hideFolder, withoutFolder } from './folder.ts'

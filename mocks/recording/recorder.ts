@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { createMask } from '../../src/shared/redact.ts'
-import { decompress } from '../import/decode.ts'
+import { decompress } from '../import/interaction.ts'
 import { providers } from '../providers/registry.ts'
 import { type Blanked, chunksByEvent, draftRecording, type Keep, writeRecording } from './make.ts'
 

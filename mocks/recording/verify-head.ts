@@ -2,9 +2,8 @@
 // Pure; never repeats a value in a problem. Knows the fields and the rules of redaction.
 
 import { providers } from '../providers/registry.ts'
-import { blank } from '../redaction/blank-text.ts'
 import { deploymentName, hostName, modelName, namesItsModels, redactPath } from '../redaction/paths.ts'
-import { createPlaceholders } from '../redaction/placeholders.ts'
+import { blank, createPlaceholders } from '../redaction/placeholders.ts'
 import { isStructural } from '../redaction/vocabulary.ts'
 import type { Recording } from './format.ts'
 import { isBlankedKind, isVersion, stemsOf } from './make.ts'

@@ -1,7 +1,7 @@
 // Verifies that recordings are valid, and that recordings of live exchanges contain nothing private (REC-01,
 // REC-04). Knows files and the rules of redaction. Does not repair recordings.
 import { dirname, join } from 'node:path'
-import { readInside } from '../../src/shared/bounded-file.ts'
+import { readInside } from '../../src/shared/bounded.ts'
 import { idOf } from '../matching/digest.ts'
 import { redactAnswer } from '../redaction/exchange.ts'
 import { findCredential, suspectsIn } from '../redaction/leaks.ts'

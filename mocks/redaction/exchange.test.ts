@@ -51,6 +51,11 @@ const bodies: [sentence: string, body: string, left: string][] = [
     '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"x","args":{"xxxx":"Xxxx"}}}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9},"modelVersion":"gemini-2.5-flash"}',
   ],
   [
+    'pieces of a call in a stream of interactions',
+    'event: step.start\ndata: {"index":1,"step":{"type":"function_call","id":"61nzpsv4","name":"weigh","arguments":{}},"event_type":"step.start"}\n\nevent: step.delta\ndata: {"index":1,"delta":{"type":"arguments_delta","arguments":"{\\"to\\":1}"},"event_type":"step.delta"}\n\nevent: interaction.completed\ndata: {"interaction":{"id":"v1_Ab3kd93KDlw93kfls","status":"requires_action"},"event_type":"interaction.completed"}\n\n',
+    'event: step.start\ndata: {"index":1,"step":{"type":"function_call","id":"00000619","name":"xxxxx","arguments":{}},"event_type":"step.start"}\n\nevent: step.delta\ndata: {"index":1,"delta":{"type":"arguments_delta","arguments":"{\\"xx\\":1}"},"event_type":"step.delta"}\n\nevent: interaction.completed\ndata: {"interaction":{"id":"v1_REDACTED_00684748","status":"requires_action"},"event_type":"interaction.completed"}\n\n',
+  ],
+  [
     'embeddings and the probabilities of tokens',
     '{"object":"embedding","index":3,"embedding":[-0.0123,4e-05],"logprobs":{"token":"Hi","bytes":[72,105]}}',
     '{"object":"embedding","index":3,"embedding":[-1.1111,1e-11],"logprobs":{"token":"Xx","bytes":[11,111]}}',

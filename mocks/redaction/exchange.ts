@@ -4,12 +4,10 @@
 
 import type { Interaction } from '../import/interaction.ts'
 import { isKeptHeader } from '../recording/format.ts'
-import { blank } from './blank-text.ts'
 import { type Redaction, redactJson } from './json.ts'
-import type { SecretContent } from './leaks.ts'
-import { longWords, replaceCredentials } from './leaks.ts'
+import { longWords, replaceCredentials, type SecretContent } from './leaks.ts'
 import { namesItsModels, redactPath } from './paths.ts'
-import { createPlaceholders, ID_PREFIXES, isMachineMade, placeholderOf } from './placeholders.ts'
+import { blank, createPlaceholders, ID_PREFIXES, isMachineMade, placeholderOf } from './placeholders.ts'
 import { planPieces } from './tool-arguments.ts'
 import { isPathWord, isProviderName, isPublicModel, isStructural } from './vocabulary.ts'
 

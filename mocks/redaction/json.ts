@@ -2,9 +2,9 @@
 // the preserved values, and any other text, number or field name is blanked. In a kept answer it is the other way
 // round: everything stays, except what is private, sealed, or repeated from the request. Knows JSON; independent
 // of dialects.
-import { blank, blankInString, blankJsonText, variantOf } from './blank-text.ts'
+
 import { deploymentName, modelName } from './paths.ts'
-import { isMachineMade } from './placeholders.ts'
+import { blank, blankInString, blankJsonText, isMachineMade, variantOf } from './placeholders.ts'
 import { isProviderName, isSealed, isSecretName, isStructural } from './vocabulary.ts'
 
 /** State shared by all parts of one exchange. */
@@ -28,7 +28,7 @@ export interface Redaction {
 
 /** Fields with enumerated values, preserved if they consist of known words. */
 const WORDS =
-  /^(?:@?type|object|event|role|status|code|mode|effort|phase|reason|outcome|format|modality|severity|unit|currency|purpose|endpoint|completion_window|quantization|state|.*_(?:status|state)|truncation|verbosity|media_type|mime_?type|error_?type|source_?type|response_type|service_?tier|traffic_?type|stop_?reason|(?:native_)?finish_?reason|tool_choice|(?:input|output)_modalities|supported_parameters|supportedGenerationMethods|reasoning_?effort|param|quota(?:Id|Metric)|domain|service|field|level|category|detail|size|quality|background|caller|direction)$/i
+  /^(?:@?type|object|event|role|status|code|mode|effort|phase|reason|outcome|format|modality|severity|unit|currency|purpose|endpoint|completion_window|quantization|state|.*_(?:status|state)|truncation|verbosity|media_type|mime_?type|error_?type|event_?type|source_?type|response_type|service_?tier|traffic_?type|stop_?reason|(?:native_)?finish_?reason|tool_choice|(?:input|output)_modalities|supported_parameters|supportedGenerationMethods|reasoning_?effort|param|quota(?:Id|Metric)|domain|service|field|level|category|detail|size|quality|background|caller|direction)$/i
 /** Fields with the name of the company that served an answer. */
 const PROVIDER = /^(?:provider|provider_name|.*Provider)$/
 const MODEL = /^(?:model(?:Version|_id)?|(?:.*M|m)odelId)$/

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { blank } from './blank-text.ts'
 import { findCredential, findValue, findWord, replaceCredentials, suspectsIn } from './leaks.ts'
+import { blank } from './placeholders.ts'
 
 const secret = 'pa"ss/wörd?&+key'
 const values = new Map([

@@ -1,7 +1,8 @@
 // Searches for content that a recording must not contain: text that looks like a credential, and known
 // secrets in all likely encodings. Pure.
-import { blank } from './blank-text.ts'
+
 import { CREDENTIAL_FORMS } from './credentials.ts'
+import { blank } from './placeholders.ts'
 
 const CREDENTIAL = new RegExp(CREDENTIAL_FORMS.map(({ pattern }) => `(?:${pattern})`).join('|'), 'g')
 

@@ -12,25 +12,25 @@ const PARTS = new Set(
   caller calling calls cancel canceled canceling cancellation cancelled cancelling candidate candidates
   canonical capabilities categories category chat check checkpoint choice choices chunk chunks citation
   citations cited classification claude clear closed code coding com commentary compact complete completed
-  completion completions compound computer conflict container content contents context conversation converse
+  completion completions compound computer conflict container content contents context continuation conversation converse
   cost costs count country counts create created creation credential credits currency cutoff data date day
   decimal default delay deleted deleting delta demand denied deny deployment deployments deprecated
   deprecation description design detail details detected developer dimension dimensions direct disabled
   display document domain done dropped duration edit edits effort efforts embed embedding embeddings enabled
-  encoding encrypted end ended endpoint engine enqueued entry enum ephemeral error errored errors eval exceeded
+  encoding encrypted end ended endpoint engine enqueued entry enum environment ephemeral error errored errors eval event exceeded
   executable executed execution exhausted exists expected expiration expire expired expires face failed
   failure fallbacks family feedback fetch file files filter filtered filters final finalized finalizing fine
   fingerprint finish first flag flagged flash flex float forbidden format found fp free frequency full
   function gateway gemini gen generate generation generations geo global gone google googleapis graphic groq
   grounding h handled harassment harm has hate help high hit hugging id identifier ids illicit image images
   in inactive include incomplete index indexed indexing indices inference info initiated input inputs
-  instruct instructions insufficient integer intelligence intent internal interpreter invalid invoke is item
+  instruct instructions insufficient integer intelligence intent interaction interactions internal interpreter invalid invocation invoke is item
   items iterations jailbreak job jobs jpeg json judgement k keepalive key knowledge language last latency
   latest length lifecycle limit limited limits line link links list load local locale localized location
-  locations logit logprob logprobs long low m malformed management mandatory many market match matched
-  material max maximum mcp media medium memory message messages meta metadata method methods metric metrics
+  locations logit logprob logprobs long low m malformed management mandatory many maps market match matched
+  material max maximum mcp media medium memory message messages meta metadata method methods metric metrics mime
   min minimal minimum minors minute miss missing mistral modalities modality mode model models moderated
-  moderation moderations modes month more ms multiple n name names namespace native next none not null num number
+  moderation moderations modes month more ms multiple n name names namespace native next non none not null num number
   obfuscation object of off offset offsets ok on open openai openrouter operation option options or order
   original other out outcome output outputs over overloaded overrides owned owner p page parallel param
   parameter parameters parent part partial partially parts path pause paused payer payload payment penalty
@@ -39,12 +39,12 @@ const PARTS = new Set(
   progress prohibited projects prompt prompts protected provider proxy public publishers purpose quality
   queries query queue queued quota rank rate rating ratings raw reached read ready reason reasoning received
   recitation refusal region rejected relevance remaining rendered repetition request requested requests
-  required rerank reset resolved resource response responses result results retention retires retriable
+  required requires rerank reset resolved resource response responses result results retention retires retriable
   retrieval retry retryable return returned revised role root routing rpc running safe safety sampling scale
   scheduled schema scope score scores search searchinfo searching second seconds seed segment segments self
   sequence server service session severity sexual side signature single size skipped slug snippet source
-  sources spec special speech spend standard start started state statistics status stderr stdout stop store stream
-  strict string structured style submitted succeeded succeeding success successful suffix summary supported
+  sources spec special speech spend standard start started state statistics status stderr stdout step steps stop store stream
+  strict string structured style submitted succeeded succeeding success successful suffix suggestions summary supported
   supports system task tbt temperature text texts thinking thought thoughts threatening ticks tier time
   timed timeout times timestamp timezone timings title to token tokenizer tokens too tool tools top total
   totalhits traffic transcript transcriptions transient translations truncated truncation try ttft ttlt tune
@@ -86,7 +86,7 @@ const ADDRESS_PARTS = new Set(
   downloads draw embeds endpoints engines environments eta evals evaluation evaluations events experimental
   experiments export exports extract extractions features files finetune finetunes finetuning forecast foundation
   functions games gateways generativelanguage generic graders graphs groups health heygen history huggingface
-  identity imagine inpaint instances integrate intl invocations items jobs jwks keys labels layouts lib libraries
+  identity imagine inpaint instances integrate interactions intl invocations items jobs jwks keys labels layouts lib libraries
   library list live llm llms logs loras lora machine mantle masks me mistralai moonshot multimodal music notebooks
   nodes notes nvidia ocr offline omni online oauth operations org orgs outpaint paas pages parse parsers partners pdf
   people permissions pipelines pipeline plans platform playground plugins practice presets preview process profile

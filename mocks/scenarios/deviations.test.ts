@@ -26,6 +26,7 @@ const calls = (model: string, stream: boolean) => ({
     `/models/${model}:${stream ? 'streamGenerateContent' : 'generateContent'}`,
     { contents },
   ],
+  interactions: ['gemini', '/interactions', { model, input: 'Where to?', stream }],
 })
 
 /** Sends a call; returns its head, and its bytes until their end or the end of the connection. */

@@ -4,7 +4,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import OpenAI from 'openai'
 import { z } from 'zod'
-import { fitEmbeddings } from '../recording/fit.ts'
+import { fitEmbeddings, fitImages } from '../recording/fit.ts'
 import { createMockProviders } from '../server/create.ts'
 import { offeredTools, sampleOf } from './offered-tools.ts'
 
@@ -288,6 +288,16 @@ test('replayed embeddings have their recorded numbers, even in another encoding'
     [...new Float32Array(Uint8Array.from(packed).buffer)].map((number) => Number(number.toFixed(6))),
   )
   assert.equal(fitEmbeddings({ error: {} }, { input: 'a' }), null)
+})
+
+test('more images than recorded have the usage of so many', () => {
+  const recorded = { data: [{ b64_json: 'a' }], usage: { output_tokens: 10, details: { image_tokens: 9 } } }
+  const { body, madeUp } = fitImages(recorded, { n: 3 })!
+  assert.deepEqual(body, {
+    data: Array(3).fill({ b64_json: 'a' }),
+    usage: { output_tokens: 30, details: { image_tokens: 27 } },
+  })
+  assert.deepEqual(madeUp, ['3 images (recorded: 1)'])
 })
 
 test('a request for unrecorded embeddings causes an error if made-up answers are not allowed', async (t) => {

@@ -1,8 +1,8 @@
 // Request schemas of Anthropic's `messages` and `messages/count_tokens`: the fields of the public API
 // reference, their types and ranges. Independent of answers.
 import { z } from 'zod'
-import { byType } from './by-type.ts'
 import { conversation, messagesConversation } from './conversation.ts'
+import { byType } from './field-errors.ts'
 
 /**
  * Part of a message. Types that are not listed (documents, results of the provider's own tools) are accepted.

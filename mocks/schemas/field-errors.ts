@@ -1,6 +1,6 @@
 // Providers' messages for an invalid field: OpenAI's sentences, and Pydantic's, which Anthropic and Mistral
 // use. Knows zod's issues; independent of providers.
-import type { z } from 'zod'
+import { z } from 'zod'
 
 export type Issue = z.core.$ZodIssue
 
@@ -106,3 +106,18 @@ function listed(values: readonly unknown[], word: 'and' | 'or'): string {
 
 const patternOf = (issue: Issue): string =>
   ('pattern' in issue ? String(issue.pattern) : '').replace(/^\/|\/[a-z]*$/g, '')
+
+/**
+ * Validates an object by the schema for its `type`; other types are accepted. `unnamed` is the type of an
+ * object without a `type`. A discriminated union would reject other types, and a plain union would not name
+ * the invalid field.
+ */
+export const byType = (kinds: Readonly<Record<string, z.ZodObject>>, unnamed?: string) =>
+  z
+    .looseObject({ type: unnamed === undefined ? z.string() : z.string().nullish() })
+    .superRefine((value, context) => {
+      const type = value.type ?? unnamed ?? ''
+      const kind = Object.hasOwn(kinds, type) ? kinds[type] : undefined
+      for (const issue of kind?.safeParse(value, { reportInput: true }).error?.issues ?? [])
+        context.addIssue({ ...issue } as z.core.$ZodSuperRefineIssue)
+    })

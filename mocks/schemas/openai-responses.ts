@@ -1,8 +1,8 @@
 // Request schema of OpenAI's `responses`: the fields of the public API reference, their types and ranges.
 // Independent of answers.
 import { z } from 'zod'
-import { byType } from './by-type.ts'
 import { conversation, responsesConversation } from './conversation.ts'
+import { byType } from './field-errors.ts'
 
 const part = z.looseObject({ type: z.string() })
 

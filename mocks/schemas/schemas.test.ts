@@ -10,7 +10,7 @@ import { placeAt } from '../providers/find.ts'
 import { providers } from '../providers/registry.ts'
 import { anthropicCountTokensBody, anthropicMessagesBody } from './anthropic-messages.ts'
 import { geminiCountTokensBody, geminiGenerateBody } from './gemini-generate.ts'
-import { openAiImagesBody } from './openai-images.ts'
+import { openAiImagesBody } from './openai-others.ts'
 import { openAiResponsesBody } from './openai-responses.ts'
 
 const user = { role: 'user', content: 'Where to?' }

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { manualClock } from '../../src/shared/test-clock.ts'
 import { IS_FULL } from '../../src/test/test-size.ts'
 import { createMockProviders } from './create.ts'
+import { tokensOfAnswer } from './sum.ts'
 import { ask, chatBody, mockFor } from './test-mock.ts'
 
 /** Returns the outcome of each of `count` calls: a status, or `cut`. */
@@ -129,4 +130,36 @@ test('the totals include the tokens and cost of whole and streamed answers, and 
   await mock.settled()
   const more = mock.sum()
   assert.deepEqual([more.calls, more.without_cost, more.cost], [4, 2, counted.cost])
+})
+
+test('the tokens of an answer are those of its dialect: thoughts count as output, cached tokens as input', () => {
+  for (const [answer, tokens] of [
+    [
+      {
+        usageMetadata: {
+          promptTokenCount: 9,
+          candidatesTokenCount: 2,
+          thoughtsTokenCount: 5,
+          cachedContentTokenCount: 4,
+        },
+      },
+      { input: 9, output: 7, cached: 4, written: 0 },
+    ],
+    [
+      {
+        usage: {
+          input_tokens: 1,
+          output_tokens: 2,
+          cache_read_input_tokens: 4,
+          cache_creation_input_tokens: 8,
+        },
+      },
+      { input: 13, output: 2, cached: 4, written: 8 },
+    ],
+    [
+      { usage: { prompt_tokens: 9, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 4 } } },
+      { input: 9, output: 2, cached: 4, written: 0 },
+    ],
+  ])
+    assert.deepEqual(tokensOfAnswer(JSON.stringify(answer)), tokens)
 })

@@ -42,18 +42,23 @@ import { findScenario } from '../scenarios/registry.ts'
 import { refusalOf } from '../scenarios/scenario.ts'
 import { ObjectStores } from '../stored-objects/kept.ts'
 import { type Chaos, chaosSchema, createChaos, type Fate, type ParsedChaos } from './chaos.ts'
-import { withOwnId } from './fresh-ids.ts'
-import { createGates, type Gates } from './gates.ts'
-import { KeptResponses } from './kept-responses.ts'
-import { createLedgerBook } from './ledger-book.ts'
-import { type Noted, notesOn, openEntry } from './ledger-entry.ts'
+import { AnswerStore, isAboutKept, withOwnId } from './kept-answers.ts'
+import { createLedgerBook, type Noted, notesOn, openEntry } from './ledger-book.ts'
 import { isExplicit, type MatchRequest, noEndpoint, pickAnswer, type Stock } from './pick-answer.ts'
 import type { Notes } from './respond.ts'
-import { createScripts, type ParsedAnswer, parseAnswer, ScriptError, type ScriptedAnswer } from './script.ts'
+import {
+  createGates,
+  createScripts,
+  type Gates,
+  type ParsedAnswer,
+  parseAnswer,
+  ScriptError,
+  type ScriptedAnswer,
+} from './script.ts'
 import { createSecrets, type Secrets, secondKeyOf } from './secrets.ts'
 import { type LedgerSum, sumOf } from './sum.ts'
 import { createThreads, type ThreadTurn } from './threads.ts'
-import { isAboutKept, NO_CREDENTIAL, type Validation, validate } from './validate.ts'
+import { NO_CREDENTIAL, type Validation, validate } from './validate.ts'
 
 export interface WorldOptions {
   /** Recordings, or their directory; default: the package's recordings. */
@@ -288,7 +293,7 @@ function createContext(shared: Shared, name: string | null): Context {
   const scripts = createScripts()
   const gates = createGates()
   const threads = createThreads()
-  const responses = new KeptResponses()
+  const keptAnswers = new AnswerStore()
   const objectStores = new ObjectStores()
   let turns = 0
   const chaos = createChaos(shared.chaos)
@@ -312,7 +317,7 @@ function createContext(shared: Shared, name: string | null): Context {
       scripts.clear()
       gates.clear()
       threads.clear()
-      responses.clear()
+      keptAnswers.clear()
       objectStores.clear()
       find = createMatcher(known)
     },
@@ -326,7 +331,7 @@ function createContext(shared: Shared, name: string | null): Context {
       provider: provider.name,
       model: wants.model,
       kind,
-      isKnown: read.endpoint !== null || isAboutKept(request),
+      isKnown: read.endpoint !== null || isAboutKept(provider, request),
       body: request.json,
     })
     const named = scripted?.scenario ?? scenarioOfModel(wants.model, request.json)
@@ -336,10 +341,10 @@ function createContext(shared: Shared, name: string | null): Context {
     const valid = keyFor(provider.name)
     const key = rightKey(valid, name, provider.credential(request))
     const socket = incoming.socket ?? null
-    const state = provider.keepsResponses ? responses.turn(request, provider, kind, socket) : null
-    const rules = { key, strict, judgeModel, lost: state?.refused ?? null }
+    const state = keptAnswers.turn(request, provider, kind, socket)
+    const rules = { key, strict, judgeModel, lost: state.refused }
     const verdict = verdictOn(incoming, place, read, rules)
-    const about = verdict.credential === 'mismatch' ? null : (state?.answer ?? null)
+    const about = verdict.credential === 'mismatch' ? null : state.answer
     const play: Play = (...its) => playOne(its, { incoming, place, rules, threads, stock, shared })
     const fromObjects = () => keptFor(read, objectStores, play)
     const answering = (how: ParsedAnswer | null) =>
@@ -348,7 +353,7 @@ function createContext(shared: Shared, name: string | null): Context {
     const chosen = about ?? suffer(fate, scripted, answering)
     const id = idFor(nonce, turn !== null || socket !== null, scripted, () => `${name} ${++turns}`)
     const own = id === null || read.endpoint?.isKept ? chosen : withOwnId(chosen, id)
-    const answer = state?.keep(own) ?? own
+    const answer = state.keep(own)
     turn?.keep(answer)
 
     const canaries = secrets.found([incoming.url.href, ...Object.values(incoming.headers), request.text])
@@ -601,10 +606,12 @@ function readRequest(
     base: self + rawPath.slice(0, Math.max(0, rawPath.indexOf(basePath))) + basePath,
   }
   const kind = requestKindOf(method, path)
+  const about = isAboutKept(provider, arrived) ? provider.keeps : undefined
+  const refusal = (found?.endpoint ?? about)?.refusal
   const turn = provider.holdsThreads && kind === 'inference' ? threads.turn(arrived, provider) : null
   const request = turn?.request ?? arrived
   return {
-    provider,
+    provider: refusal ? { ...provider, refusal } : provider,
     endpoint: found?.endpoint ?? null,
     request,
     wants: found ? found.endpoint.wants(request, found.params) : openAiWants(request),

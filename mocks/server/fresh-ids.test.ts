@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bytesOf } from '../answer.ts'
 import { writeNonce } from '../ledger.ts'
-import { withOwnId } from './fresh-ids.ts'
+import { withOwnId } from './kept-answers.ts'
 import { ask, chatBody, mockFor } from './test-mock.ts'
 
 const answer = (...texts: string[]) => ({ from: 'x', status: 200, headers: {}, parts: texts.map(bytesOf) })

@@ -5,16 +5,19 @@ import { constants } from 'node:buffer'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { on, once, stray } from '../../src/shared/boundary.ts'
 import { clock } from '../../src/shared/clock.ts'
-import { originOf } from '../../src/websocket/inner-socket.ts'
+import { asksForWebSocket, createHandshake } from '../../src/websocket/handshake.ts'
+import { originOf, requestInside } from '../../src/websocket/inner-socket.ts'
+import { ResponsesSocket } from '../../src/websocket/responses-socket.ts'
 import { framed, type MockAnswer, type Outlet, perform } from '../answer.ts'
 import { readForm } from '../form.ts'
+import { endpointOf } from '../provider.ts'
 import { placeUnder } from '../providers/find.ts'
 import { contextOf, contextPath, pathOf } from './address.ts'
 import type { World } from './core.ts'
-import { mayUpgrade, serveSockets } from './web-sockets.ts'
 
 /** Certificate and key of the server, as PEM; null for plain HTTP. */
 type Tls = { readonly cert: string; readonly key: string } | null
@@ -137,3 +140,44 @@ function outletTo(response: ServerResponse, answer: MockAnswer, closing: () => v
 }
 
 const search = (url = ''): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '')
+
+/** Maximum bytes of a message. */
+const MAX_MESSAGE_BYTES = 64 * 2 ** 20
+
+const HOUR_MS = 60 * 60_000
+
+/** Returns true for an upgrade request at an endpoint with a WebSocket. */
+function mayUpgrade({ providers }: Pick<World, 'providers'>, request: IncomingMessage): boolean {
+  if (!asksForWebSocket(request)) return false
+  const { provider, path } = placeUnder(providers, 'POST', contextOf(pathOf(request)).path)
+  return endpointOf(provider, 'POST', path)?.endpoint.hasWebSocket === true
+}
+
+/** Serves the upgrades of a mock's server. */
+function serveSockets(server: Server): void {
+  const handshake = createHandshake(() => MAX_MESSAGE_BYTES)
+  const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const { connection, upgrade, ...rest } = request.headers
+    const headers = Object.fromEntries(
+      Object.entries(rest).filter(([name]) => !name.startsWith('sec-websocket')),
+    )
+    return handshake(request, socket, head).then((ws) => {
+      const open: ResponsesSocket = new ResponsesSocket(ws, socket, {
+        keyName: null,
+        post: (body, own) =>
+          requestInside(server, {
+            ...{ method: 'POST', path: request.url!, body, origin: open },
+            headers: {
+              ...{ ...headers, ...own, 'content-type': 'application/json' },
+              'content-length': Buffer.byteLength(body),
+            },
+          }),
+        ...{ idle: HOUR_MS, life: HOUR_MS, hasState: false, breaksWithResponse: true },
+        holdsTooMuch: () => false,
+        onClose: () => server.off('stopping', cut),
+      })
+      const cut = once(server, 'stopping', () => open.terminate(), stray)
+    })
+  }
+  on(server, { upgrade }, (_, __: unknown, socket: Duplex) => socket.destroy())
+}

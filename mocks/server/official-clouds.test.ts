@@ -16,7 +16,7 @@ const base = mock.baseUrl('bedrock').replace('/anthropic/v1', '')
 
 const client = (given = account) =>
   new OpenAI({
-    provider: bedrock({ region: 'us-east-1', baseURL: `${base}/openai/v1`, ...given }),
+    provider: bedrock({ endpoint: 'runtime', region: 'us-east-1', baseURL: `${base}/openai/v1`, ...given }),
     maxRetries: 0,
   })
 const ask = { model: 'openai.gpt-oss-120b-1:0', messages: [{ role: 'user' as const, content: 'Where to?' }] }

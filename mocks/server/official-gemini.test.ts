@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { ApiError, FunctionCallingConfigMode, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
+import { useClock } from '../../src/shared/clock.ts'
+import { manualClock } from '../../src/shared/test-clock.ts'
 import { createMockProviders } from './create.ts'
 
 const mock = await createMockProviders()
@@ -159,4 +161,87 @@ test('an invalid request or a wrong key gets a 400', async () => {
 
 test('the client raises an error if a stream breaks', async () => {
   await assert.rejects(streamed({ ...ask, model: 'scenario-cut-after-3' }))
+})
+
+const { interactions } = clientWith(mock.key('gemini'))
+const input = 'Where to?'
+const model = 'gemini-3.8-flash'
+const isMissing = { status: 404 }
+
+test('a stored interaction can be read, continued and deleted, whole and streamed, by the key that made it', async () => {
+  const whole = await interactions.create({ model, input })
+  let streamed = ''
+  for await (const event of await interactions.create({ model, input, stream: true }))
+    if (event.event_type === 'interaction.created') streamed = event.interaction.id
+  const again = await interactions.create({ model, input })
+  assert.equal(new Set([whole.id, streamed, again.id]).size, 3)
+  const other = mock.context('other').key('gemini')
+  for (const id of [whole.id, streamed]) {
+    const read = await interactions.get(id, { include_input: true })
+    assert.equal(read.status, 'completed')
+    assert.match(JSON.stringify(read.steps), /"thought".*recorded/)
+    assert.equal(read.input, input)
+    await assert.rejects(clientWith(other).interactions.get(id), isMissing)
+    assert.equal(
+      (await interactions.create({ model, input, previous_interaction_id: id })).status,
+      'completed',
+    )
+    await interactions.delete(id)
+    await assert.rejects(interactions.get(id), isMissing)
+    await assert.rejects(interactions.create({ model, input, previous_interaction_id: id }), isMissing)
+  }
+  const unkept = await interactions.create({ model, input, store: false })
+  await assert.rejects(interactions.get(unkept.id), isMissing)
+})
+
+test('an interaction in the background ends after two reads or a cancellation, and reads are no inference', async () => {
+  const since = mock.entries().length
+  const job = await interactions.create({ model, input, background: true })
+  assert.deepEqual(job.steps, [])
+  const statuses = [job.status]
+  for (const _ of [1, 2]) statuses.push((await interactions.get(job.id)).status)
+  assert.deepEqual(statuses, ['in_progress', 'in_progress', 'completed'])
+  await assert.rejects(interactions.cancel(job.id), { status: 400 })
+  const other = await interactions.create({ model, input, background: true })
+  assert.equal((await interactions.cancel(other.id)).status, 'cancelled')
+  assert.deepEqual((await interactions.get(other.id)).steps, [])
+  await assert.rejects(interactions.create({ model, input, background: true, store: false }), { status: 400 })
+  const kinds = mock
+    .entries()
+    .slice(since)
+    .map(({ kind }) => kind)
+  assert.equal(kinds.filter((kind) => kind === 'inference').length, 3)
+})
+
+test('a stored interaction expires', async (t) => {
+  const { id } = await interactions.create({ model, input })
+  const clock = manualClock()
+  t.after(useClock(clock))
+  await clock.advance(54 * 24 * 3_600_000)
+  await interactions.get(id)
+  await clock.advance(2 * 24 * 3_600_000)
+  await assert.rejects(interactions.get(id), isMissing)
+})
+
+test("an error of an interaction has a word as its code, and a stream's steps keep their order", async () => {
+  const refused = await fetch(`${mock.url}/gemini/v1beta/interactions`, {
+    ...{ method: 'POST', headers: { 'x-goog-api-key': mock.key('gemini') } },
+    body: JSON.stringify({ model: 'scenario-429', input }),
+  })
+  assert.equal(((await refused.json()) as any).error.code, 'too_many_requests')
+  const types: string[] = []
+  for await (const event of await interactions.create({
+    model: 'scenario-tools-parallel',
+    input,
+    stream: true,
+    tools: [
+      {
+        type: 'function',
+        name: 'get_weather',
+        parameters: { type: 'object', properties: { city: { type: 'string' } } },
+      },
+    ],
+  }))
+    if (event.event_type === 'step.start') types.push(event.step.type)
+  assert.deepEqual(types, Array(3).fill('function_call'))
 })

@@ -17,6 +17,7 @@ import {
 } from '../provider.ts'
 import type { Recording } from '../recording/format.ts'
 import { answerFrom, type Pace } from '../recording/replay.ts'
+import { outputForAgent } from '../scenarios/coding-agent.ts'
 import { type OfferedTool, offeredTools, sampleOf, wantedJson } from '../scenarios/offered-tools.ts'
 import { findScenario } from '../scenarios/registry.ts'
 import { refuseLike, type Scene, say, speak } from '../scenarios/scenario.ts'
@@ -94,12 +95,21 @@ function pickAtOnce(asked: MatchRequest, scripted: ParsedAnswer | null, stock: S
   }
   const found = stock.find(asked.criteria)
   const mayInvent = asked.named || stock.invent
+  const forAgent = mayInvent || !isAmongOwn(found, asked, stock) ? null : outputForAgent(asked.body)
+  const spoken = forAgent && speak(scene, say(scene, forAgent))
+  if (spoken) return { ...spoken, from: 'coding agent' }
   const recorded = 'bytes' in found ? recordedAnswer(found, asked, stock) : null
   if (recorded) return recorded
   const scenario = mayInvent ? findScenario(asked.scenario) : null
   const played = scenario?.scenario.play({ ...scene, number: scenario.number })
   if (played) return { ...played, from: asked.scenario }
   return 'bytes' in found ? answerFrom(found, stock.pace) : noRecording(asked, found, stock)
+}
+
+/** Returns true if the package's own recordings have answers of the provider. */
+function isAmongOwn(found: Recording | Miss, { criteria }: MatchRequest, { folder }: Stock): boolean {
+  const nearest = 'bytes' in found ? found : found.nearest
+  return folder === null && criteria.places.some(({ provider }) => provider === nearest?.provider)
 }
 
 /** Returns true for a script whose words or events need the dialect of an endpoint. */

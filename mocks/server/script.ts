@@ -1,6 +1,7 @@
 // Scripts: answers to calls with or without a nonce, the format of `PUT /script/{nonce}` and `POST /answers`,
 // and the choice of the next answer. Independent of servers.
 import { type ZodError, z } from 'zod'
+import { whenAborted } from '../answer.ts'
 import type { RequestKind } from '../ledger.ts'
 import { conversationOf, type Part } from '../matching/conversation.ts'
 import { holds, predicateSchema } from '../matching/predicate.ts'
@@ -263,3 +264,29 @@ const isDue = ({ answer: { times }, used, target }: Turn): boolean =>
 const dueOf = (turns: readonly Turn[]): Turn | undefined =>
   turns.find((turn) => turn.answer.times !== 'every' && isDue(turn)) ??
   turns.findLast(({ answer }) => answer.times === 'every')
+
+export interface Gates {
+  /** Resolves when the gate is open, or when `gone` is aborted. */
+  wait(name: string, gone: AbortSignal): Promise<void>
+  /** Opens a gate, which then stays open. No answer needs to be waiting at it. */
+  release(name: string): void
+  /** Releases all waiting answers, and closes every gate again. */
+  clear(): void
+}
+
+export function createGates(): Gates {
+  const gates = new Map<string, PromiseWithResolvers<void>>()
+  const at = (name: string): PromiseWithResolvers<void> => {
+    const gate = gates.get(name) ?? Promise.withResolvers<void>()
+    gates.set(name, gate)
+    return gate
+  }
+  return {
+    wait: (name, gone) => Promise.race([at(name).promise, whenAborted(gone)]),
+    release: (name) => at(name).resolve(),
+    clear() {
+      for (const { resolve } of gates.values()) resolve()
+      gates.clear()
+    },
+  }
+}

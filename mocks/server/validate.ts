@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import type { LedgerEntry } from '../ledger.ts'
 import type { Arrived, Endpoint, MockProvider, RefusedRequest } from '../provider.ts'
 import { type Issue, openAiFieldError } from '../schemas/field-errors.ts'
+import { isAboutKept } from './kept-answers.ts'
 
 export interface Validation {
   readonly credential: LedgerEntry['credential']
@@ -44,7 +45,7 @@ export function validate(
     refused ??= refusal
   }
 
-  if (!endpoint && !(provider.keepsResponses && isAboutKept(request))) problems.push('no such endpoint')
+  if (!endpoint && !isAboutKept(provider, request)) problems.push('no such endpoint')
   if (key !== null && credential === 'absent')
     refuse(NO_CREDENTIAL, provider.refusal('bad_key', 'You did not provide an API key.'))
   if (verified !== null && verified !== 'match') refuse('a signature that is wrong', verified)
@@ -82,9 +83,6 @@ export function validate(
   }
   return { credential, problems, refused }
 }
-
-/** Returns true for a request about a stored response. */
-export const isAboutKept = ({ path }: Arrived): boolean => /^responses\/./.test(path)
 
 /** Formats a path as `messages[0].role`; empty for the body itself. */
 export const fieldOf = (path: readonly PropertyKey[]): string =>

@@ -7,15 +7,12 @@
 // --details stores everything seen; --from reads such files instead of running anything; --write puts the
 // table into docs/agents.md.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { DIALECT_NAMES } from '../../src/config/schema.ts'
-import { type Installed, installAgent } from './install.ts'
-import { crossedTable, ownTable } from './report.ts'
+import { installedAgents, SCRATCH } from './process.ts'
+import { crossedTable, ownTable, writeTable } from './report.ts'
 import { type AgentTask, type Result, TROUBLES, tryAgent } from './run.ts'
 import { UPSTREAMS } from './stage.ts'
-import { TESTED_AGENTS } from './table.ts'
 
 const { values } = parseArgs({
   options: {
@@ -24,7 +21,7 @@ const { values } = parseArgs({
     dialect: { type: 'string', multiple: true },
     upstream: { type: 'string', multiple: true },
     trouble: { type: 'string', multiple: true },
-    scratch: { type: 'string', default: join(tmpdir(), 'waybill-agents') },
+    scratch: { type: 'string', default: SCRATCH },
     details: { type: 'string' },
     from: { type: 'string', multiple: true },
     write: { type: 'boolean', default: false },
@@ -38,18 +35,11 @@ const results = values.from
   : await runAll()
 const table = values.crossed ? crossedTable(results) : ownTable(results)
 console.log(`\n${table}`)
-if (values.write) writeTable(values.crossed ? 'agents-crossed' : 'agents')
+if (values.write) writeTable(values.crossed ? 'agents-crossed' : 'agents', table)
 
 async function runAll(): Promise<Result[]> {
   const done: Result[] = []
-  for (const agent of TESTED_AGENTS.filter(({ name }) => isWanted(values.agent, name))) {
-    let installed: Installed
-    try {
-      installed = installAgent(agent, values.scratch)
-    } catch (error) {
-      console.log(`${agent.title}: cannot be installed: ${(error as Error).message.split('\n')[0]}`)
-      continue
-    }
+  for (const { agent, installed } of installedAgents(values.agent, values.scratch)) {
     for (const client of Object.keys(agent.ways).filter((name) => isWanted(values.dialect, name)))
       for (const upstream of upstreamsOf(client)) {
         if (!isSpoken(client) || !isSpoken(upstream)) continue
@@ -94,13 +84,4 @@ function short(result: Result): string {
   const next =
     again === undefined ? '' : `; at ${again === 'same' ? 'the same' : 'another family'}: ${second}`
   return `${agent} ${version}, ${between}, ${trouble}: ${outcome}, ${inferences} inferences${next} (${seconds} s)`
-}
-
-function writeTable(name: string): void {
-  const file = new URL('../../docs/agents.md', import.meta.url)
-  const block = new RegExp(`(<!-- ${name}:begin -->\n)[^]*?(<!-- ${name}:end -->)`)
-  writeFileSync(
-    file,
-    readFileSync(file, 'utf8').replace(block, (_, begin, end) => `${begin}${table}\n${end}`),
-  )
 }

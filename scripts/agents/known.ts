@@ -4,21 +4,18 @@
 // not arrive.
 //   npm run agents -- known [--agent NAME]… [--upstream NAME]… [--scratch DIR] [--details FILE]
 import { writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { packageTable } from '../../src/models/facts.ts'
-import { installAgent } from './install.ts'
-import { KNOWN_MODELS, type KnownModel } from './known-models.ts'
+import { installedAgents, SCRATCH } from './process.ts'
 import { type Result, tryAgent } from './run.ts'
 import type { Upstream } from './stage.ts'
-import { TESTED_AGENTS } from './table.ts'
+import type { AgentCall } from './table.ts'
 
 const { values } = parseArgs({
   options: {
     agent: { type: 'string', multiple: true },
     upstream: { type: 'string', multiple: true },
-    scratch: { type: 'string', default: join(tmpdir(), 'waybill-agents') },
+    scratch: { type: 'string', default: SCRATCH },
     details: { type: 'string' },
   },
 })
@@ -49,9 +46,60 @@ function servedBy({ model, way }: KnownModel, upstream: string): Upstream {
   }
 }
 
+interface KnownModel {
+  readonly agent: string
+  readonly model: string
+  /** Dialect in which the agent requests the model: a key of its `ways`. */
+  readonly way: string
+  /** Call that reads a file, if the agent offers unusual tools to this model. */
+  readonly reads?: (file: string) => AgentCall
+}
+
+/**
+ * Codex gives its newest models one tool that runs JavaScript. The other tools are functions in its scripts.
+ */
+const byScript = (file: string): AgentCall => ({
+  name: 'functions__exec',
+  arguments: {
+    input: `const r = await tools.exec_command({ cmd: "cat ${file}" }); text(r.output ?? JSON.stringify(r))`,
+  },
+})
+
+const KNOWN_MODELS: readonly KnownModel[] = [
+  { agent: 'claude-code', model: 'claude-opus-5-5', way: 'messages' },
+  { agent: 'claude-code', model: 'claude-sonnet-5-5', way: 'messages' },
+  { agent: 'claude-code', model: 'claude-haiku-4-5', way: 'messages' },
+  { agent: 'codex', model: 'gpt-6-sol', way: 'responses', reads: byScript },
+  { agent: 'codex', model: 'gpt-5.6-sol', way: 'responses', reads: byScript },
+  { agent: 'codex', model: 'gpt-5.4', way: 'responses' },
+  { agent: 'opencode', model: 'claude-opus-5-5', way: 'messages' },
+  { agent: 'opencode', model: 'gpt-5.6-sol', way: 'responses' },
+  { agent: 'opencode', model: 'gemini-3.1-pro-preview', way: 'chat' },
+  { agent: 'copilot', model: 'claude-sonnet-4-6', way: 'messages' },
+  { agent: 'copilot', model: 'gpt-5.4', way: 'responses' },
+  { agent: 'copilot', model: 'gpt-5-mini', way: 'chat' },
+  { agent: 'qwen', model: 'claude-sonnet-4-6', way: 'messages' },
+  { agent: 'qwen', model: 'gpt-5.4', way: 'responses' },
+  { agent: 'qwen', model: 'deepseek-v4-pro', way: 'chat' },
+  { agent: 'gemini', model: 'gemini-3.1-pro-preview', way: 'gemini' },
+  { agent: 'gemini', model: 'gemini-3-flash-preview', way: 'gemini' },
+  { agent: 'gemini', model: 'gemini-2.5-pro', way: 'gemini' },
+  { agent: 'aider', model: 'gpt-5', way: 'chat' },
+  { agent: 'aider', model: 'o3', way: 'chat' },
+  { agent: 'aider', model: 'claude-opus-4-5', way: 'messages' },
+  { agent: 'continue', model: 'gpt-5', way: 'chat' },
+  { agent: 'continue', model: 'o3', way: 'chat' },
+  { agent: 'continue', model: 'claude-sonnet-4-5', way: 'messages' },
+  { agent: 'cline', model: 'gpt-5.4', way: 'chat' },
+  { agent: 'cline', model: 'claude-opus-4-8', way: 'chat' },
+  { agent: 'cline', model: 'gemini-3.1-pro-preview', way: 'chat' },
+  { agent: 'pi', model: 'claude-opus-4-7', way: 'messages' },
+  { agent: 'pi', model: 'gpt-5.4', way: 'responses' },
+  { agent: 'pi', model: 'gemini-3.1-pro-preview', way: 'gemini' },
+]
+
 const done: Result[] = []
-for (const agent of TESTED_AGENTS.filter(({ name }) => values.agent?.includes(name) ?? true)) {
-  const installed = installAgent(agent, values.scratch)
+for (const { agent, installed } of installedAgents(values.agent, values.scratch)) {
   for (const known of KNOWN_MODELS.filter((each) => each.agent === agent.name))
     for (const upstream of Object.keys(SERVED).filter((name) => values.upstream?.includes(name) ?? true)) {
       const result = await tryAgent(agent, installed, {

@@ -16,8 +16,7 @@ import { parseArgs } from 'node:util'
 import { writeNonce } from '../../mocks/ledger.ts'
 import { formsOf } from '../../mocks/redaction/leaks.ts'
 import { createMockProviders } from '../../mocks/server/create.ts'
-import { installAgent } from './install.ts'
-import { runBounded } from './process.ts'
+import { installAgent, runBounded, SCRATCH } from './process.ts'
 import { TESTED_AGENTS } from './table.ts'
 
 const RUN_TIMEOUT_MS = 90_000
@@ -27,7 +26,7 @@ const NONCE = 'a9e07ca5e5000002'
 const [MAIN, ASIDE] = ['claude-sonnet-5', 'claude-haiku-4-5']
 
 const { scratch } = parseArgs({
-  options: { scratch: { type: 'string', default: join(tmpdir(), 'waybill-agents') } },
+  options: { scratch: { type: 'string', default: SCRATCH } },
 }).values
 const claude = installAgent(TESTED_AGENTS.find(({ name }) => name === 'claude-code')!, scratch)
 

@@ -1,9 +1,12 @@
-// Runs a foreign program with its own environment for a bounded time, and ends all processes that it started.
-import { spawn } from 'node:child_process'
+// Installs agents, and runs one as a process that cannot leave this machine.
+import { execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { TESTED_AGENTS, type TestedAgent } from './table.ts'
 
 export interface Ran {
   /** Exit code; null if the program was killed. */
@@ -76,4 +79,57 @@ function processesWith(entry: string): number[] {
       }
     })
     .map(Number)
+}
+
+/** Folder of the installations, unless `--scratch` names another. */
+export const SCRATCH = join(tmpdir(), 'waybill-agents')
+
+export interface Installed {
+  /** Program with its path. */
+  readonly program: string
+  readonly version: string
+}
+
+/** Installs an agent. Throws if this fails. */
+export function installAgent({ name, from, program }: TestedAgent, scratch: string): Installed {
+  const directory = join(scratch, name)
+  const run = (file: string, ...args: string[]) =>
+    execFileSync(file, args, { cwd: directory, stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8' })
+  mkdirSync(directory, { recursive: true })
+  if ('npm' in from) {
+    const found = join(directory, 'node_modules', '.bin', program)
+    if (!existsSync(found)) {
+      writeFileSync(join(directory, 'package.json'), '{ "private": true }\n')
+      run('npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', from.npm)
+    }
+    const { version } = JSON.parse(
+      readFileSync(join(directory, 'node_modules', from.npm, 'package.json'), 'utf8'),
+    )
+    return { program: found, version }
+  }
+  const found = join(directory, 'bin', program)
+  if (!existsSync(found)) {
+    run('python3', '-m', 'venv', '.')
+    run(join(directory, 'bin', 'pip'), 'install', '--quiet', from.pip)
+  }
+  const [, version = '?'] =
+    /^Version: (.+)$/m.exec(run(join(directory, 'bin', 'pip'), 'show', from.pip)) ?? []
+  return { program: found, version }
+}
+
+/** Installs the named agents, or all, one after the other. Prints which of them cannot be installed, and skips these. */
+export function* installedAgents(
+  names: readonly string[] | undefined,
+  scratch: string,
+): Generator<{ readonly agent: TestedAgent; readonly installed: Installed }> {
+  for (const agent of TESTED_AGENTS.filter(({ name }) => names?.includes(name) ?? true)) {
+    let installed: Installed
+    try {
+      installed = installAgent(agent, scratch)
+    } catch (error) {
+      console.log(`${agent.title}: cannot be installed: ${(error as Error).message.split('\n')[0]}`)
+      continue
+    }
+    yield { agent, installed }
+  }
 }

@@ -1,8 +1,10 @@
-// Formats the results of many runs as two tables, with a row for each dialect of each agent.
+// Formats the results of many runs as tables, with a row for each dialect of each agent, and puts them into docs/agents.md.
+import { readFileSync, writeFileSync } from 'node:fs'
 import type { Result } from './run.ts'
 
 const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
-const tableOf = (header: string, rows: readonly (readonly string[])[]): string => {
+/** Formats a table; `header` has its titles, separated by `|`. */
+export const formatTable = (header: string, rows: readonly (readonly string[])[]): string => {
   const titles = header.split('|')
   return [titles, titles.map(() => '---'), ...rows].map(line).join('\n')
 }
@@ -36,7 +38,7 @@ export function ownTable(results: readonly Result[]): string {
       hosts.join(', ') || '-',
     ]
   })
-  return tableOf(`agent|speaks|${troubles.join('|')}|session|line|other hosts`, rows)
+  return formatTable(`agent|speaks|${troubles.join('|')}|session|line|other hosts`, rows)
 }
 
 /** Formats runs in which the provider has another dialect. */
@@ -64,8 +66,27 @@ export function crossedTable(all: readonly Result[]): string {
       ]
     },
   )
-  return tableOf(
+  return formatTable(
     'agent|speaks|provider speaks|task|second turn|thoughts|then another family|a 429|a 529|a cut stream|lost',
     rows,
   )
+}
+
+/** Puts a table between its marks in docs/agents.md. */
+export function writeTable(name: string, table: string, page = 'agents.md'): void {
+  const file = new URL(`../../docs/${page}`, import.meta.url)
+  const block = new RegExp(`(<!-- ${name}:begin -->\n)[\\s\\S]*?(<!-- ${name}:end -->)`)
+  writeFileSync(
+    file,
+    readFileSync(file, 'utf8').replace(block, (_, begin, end) => `${begin}${table}\n${end}`),
+  )
+}
+
+/** Returns the header of the table between these marks, and the rows of one agent. Throws if there are none. */
+export function rowsOf(text: string, mark: string, title: string): string {
+  const [, table = ''] = text.split(new RegExp(`<!-- ${mark}:(?:begin|end) -->\\n`))
+  const lines = table.trimEnd().split('\n')
+  const rows = lines.filter((line) => line.startsWith(`| ${title} `))
+  if (rows.length === 0) throw new Error(`the table ${mark} in docs/agents.md has no row of ${title}`)
+  return [...lines.slice(0, 2), ...rows].join('\n')
 }

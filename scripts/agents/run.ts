@@ -1,11 +1,12 @@
 // One run of one agent: a task, the faults during the task, and the outcome.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ScriptedAnswer } from '../../mocks/library.ts'
-import type { Installed } from './install.ts'
-import { type Ran, runBounded } from './process.ts'
+import { disturbedStream } from '../../src/dialects/test-generator.ts'
+import { seeded } from '../../src/shared/seeded.ts'
+import { type Installed, type Ran, runBounded } from './process.ts'
 import { type AgentStage, ALIAS, MODEL, OTHER, openStage, type StageOptions, UPSTREAMS } from './stage.ts'
 import type { AgentCall, RunParameters, TestedAgent } from './table.ts'
 
@@ -20,6 +21,8 @@ const FILES = {
 const THOUGHT = 'A lamp that is out wants its keeper.'
 const FOUND = 'The keeper has been woken.'
 const AGAIN = 'Then the lamp is lit.'
+/** File that the agent writes in a run of `npm run agents -- deviations`, and its text. */
+const WRITTEN = { name: 'woken.txt', text: 'The keeper “Jørgen” 🔦 is awake.' }
 
 /** Faults that precede the good answers. */
 export const TROUBLES: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
@@ -43,6 +46,12 @@ export interface AgentTask {
   readonly again?: 'same' | 'other'
   /** Model that the agent requests, and model that serves the request. */
   readonly known?: StageOptions['known']
+  /**
+   * Seed of the way in which the provider writes its answers; 0 is the usual way. The agent also writes a file. `isDirect`:
+   * the calls lead past the gateway.
+   */
+  readonly seed?: number
+  readonly isDirect?: boolean
   /** Call that reads a file, if this model makes this call in an unusual way. */
   readonly reads?: (file: string) => AgentCall
 }
@@ -80,7 +89,10 @@ export async function tryAgent(agent: TestedAgent, installed: Installed, task: A
   for (const name of ['work', 'tmp']) mkdirSync(join(home, name))
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(work, name), `${text}\n`)
   const stage = await openStage(
-    { client, upstream, tools: agent.reads !== null, ...(task.known && { known: task.known }) },
+    {
+      ...{ client, upstream, tools: agent.reads !== null, isDirect: task.isDirect === true },
+      ...(task.known && { known: task.known }),
+    },
     scriptOf(agent, work, task),
   )
   try {
@@ -109,7 +121,7 @@ async function turns(
       mkdirSync(dirname(join(home, path)), { recursive: true })
       writeFileSync(join(home, path), text)
     }
-    const env = { ...surroundings(program, home, stage), ...way.env?.(place) }
+    const env = { ...surroundings(program, home, stage), ...PLAIN, ...way.env?.(place) }
     const limits = { env, cwd: work, ms: RUN_TIMEOUT_MS }
     const launcher = ['run', '--url', place.url, '--model', place.model, '--', program]
     return launched
@@ -146,10 +158,13 @@ async function resultOf(
   const inferences = stage.mock.entries().filter(({ kind }) => kind === 'inference')
   const bodies = inferences.map(({ body }) => JSON.stringify(body))
   const heard = (text: string) => bodies.some((body) => body.includes(text.split('\n').at(-1)!))
+  const written = join(work, WRITTEN.name)
+  const isWritten =
+    task.seed === undefined || (existsSync(written) && readFileSync(written, 'utf8').trim() === WRITTEN.text)
   const done =
     agent.reads === null
       ? readFileSync(join(work, 'note.txt'), 'utf8').includes('The lamp is lit.')
-      : first.output.includes(FOUND) && filesOf(task).every((name) => heard(FILES[name]))
+      : isWritten && first.output.includes(FOUND) && filesOf(task).every((name) => heard(FILES[name]))
   const sessions = new Set(
     records.filter(({ purpose }) => purpose === 'main').map(({ session_id }) => session_id),
   )
@@ -225,6 +240,7 @@ function scriptOf(agent: TestedAgent, work: string, task: AgentTask): ScriptedAn
   const calls = reads
     ? filesOf(task).map((name, n) => ({ id: `call_note_${n}`, ...reads(join(work, name)) }))
     : []
+  if (task.seed !== undefined) return deviatingScript(agent, work, task, calls)
   return [
     ...TROUBLES[trouble]!,
     ...(reads ? [{ say: { ...reasoning, text: 'Let me look.', calls } }] : []),
@@ -233,14 +249,50 @@ function scriptOf(agent: TestedAgent, work: string, task: AgentTask): ScriptedAn
   ]
 }
 
-const surroundings = (program: string, home: string, { proxy }: AgentStage): Record<string, string> => ({
+/** Returns the script of a run in which the agent also writes a file, with answers in the ways of many servers. */
+function deviatingScript(
+  { writes, edits }: TestedAgent,
+  work: string,
+  { seed = 0, client, upstream }: AgentTask,
+  calls: AgentCall[],
+): ScriptedAnswer[] {
+  const write = writes?.(join(work, WRITTEN.name), WRITTEN.text)
+  const turns = write
+    ? [
+        { text: 'Let me look.', calls },
+        { text: 'Now I write it down.', calls: [{ id: 'call_write', ...write }] },
+        { text: FOUND, calls: [] },
+      ]
+    : [{ text: edits!('note.txt'), calls: [] }]
+  return turns.map(({ text, calls }, turn) => {
+    const answered = ({ parts }: { readonly parts: readonly { readonly kind: string }[] }) =>
+      parts.filter(({ kind }) => kind === 'result').length === turn
+    // A call that the agent makes again gets the same answer again.
+    const usual = { times: 20, ...(turns.length > 1 && { when: answered }) }
+    // Some providers of other dialects require the model's thoughts in the next turn.
+    const reasoning = upstream === client ? '' : THOUGHT
+    if (seed === 0) return { ...usual, say: { reasoning, text, calls } }
+    const meaning = {
+      ...{ text, calls, reasoning, end: calls.length > 0 ? ('calls' as const) : ('stop' as const) },
+      usage: { input: 4_000, output: 90, cached: 16 },
+    }
+    const written = disturbedStream(upstream, meaning, seeded(seed + turn)).toString('utf8')
+    // Ids differ from turn to turn.
+    const body = written.replaceAll(/("(?:id|call_id|item_id)":"[^"]+)"/g, `$1t${turn}"`)
+    return { ...usual, status: 200, headers: { 'content-type': 'text/event-stream' }, body }
+  })
+}
+
+/** Environment of an agent: a home of its own, no other host, and nothing of this shell. */
+export const surroundings = (
+  program: string,
+  home: string,
+  { proxy }: AgentStage,
+): Record<string, string> => ({
   PATH: [dirname(program), dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
   HOME: home,
   TMPDIR: join(home, 'tmp'),
   LANG: 'C.UTF-8',
-  TERM: 'dumb',
-  NO_COLOR: '1',
-  CI: '1',
   DO_NOT_TRACK: '1',
   HTTP_PROXY: proxy,
   HTTPS_PROXY: proxy,
@@ -249,6 +301,9 @@ const surroundings = (program: string, home: string, { proxy }: AgentStage): Rec
   NO_PROXY: '127.0.0.1,localhost',
   no_proxy: '127.0.0.1,localhost',
 })
+
+/** For agents without a terminal. */
+const PLAIN = { TERM: 'dumb', NO_COLOR: '1', CI: '1' }
 
 function outcomeOf({ output, code, timedOut }: Ran, done: boolean, { trouble }: AgentTask): string {
   const end = timedOut ? `ended after ${RUN_TIMEOUT_MS / 1_000} s` : `exit ${code}`

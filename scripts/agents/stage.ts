@@ -51,6 +51,8 @@ export interface StageOptions {
   readonly upstream: string
   /** True if the agent's conversations offer tools, so that calls without tools are side calls. */
   readonly tools: boolean
+  /** True if the agent's calls for text go to the provider, and only its other requests to the gateway. */
+  readonly isDirect?: boolean
   /** Model that the agent requests, and the provider's models for it; default: MODEL and UPSTREAMS. */
   readonly known?: { readonly asks: string; readonly serves: Upstream }
 }
@@ -69,6 +71,11 @@ export interface AgentStage {
   record(id: string): Promise<CallDetail>
   /** Returns the codes of calls that were refused before they had a record. */
   refused(): Promise<readonly string[]>
+  /**
+   * Ends the gateway; resolves with a function that starts it again at the same address, with the same record and
+   * additional lines of configuration.
+   */
+  stop(): Promise<(more?: string) => Promise<void>>
   close(): Promise<void>
 }
 
@@ -79,7 +86,7 @@ const NONCE = 'a9e07ca5e5000001'
  * model.
  */
 export async function openStage(
-  { client, upstream, tools, known }: StageOptions,
+  { client, upstream, tools, isDirect = false, known }: StageOptions,
   script: readonly ScriptedAnswer[],
 ): Promise<AgentStage> {
   const mock = await createMockProviders()
@@ -92,24 +99,27 @@ export async function openStage(
   const data = mkdtempSync(join(tmpdir(), 'waybill-agents-'))
   const providerOf = (api: string, { provider, dialects = [api] }: Upstream) =>
     `{ dialect: [${dialects.join(', ')}], base_url: "${mock.baseUrl(provider)}", key: $${provider.toUpperCase()} }`
-  const gateway = await createGateway(
-    parseConfig(
-      `server: { port: 0 }
+  const open = (port: string, more = '') =>
+    createGateway(
+      parseConfig(
+        `server: { port: ${port} }
 data: ${data}
 providers: { up: ${providerOf(upstream, there)}, own: ${providerOf(client, own)} }
 routes: { ${known ? `"${known.asks}": ${routeTo('up', there, tools)}, ` : ''}${MODEL}: ${routeTo('up', there, tools)}, ${ALIAS}: ${routeTo('up', there, tools)}, ${OTHER}: ${routeTo('own', own, tools)} }
 defaults: { ${client}: ${MODEL} }
-resilience: { retries: 0, cooldown: 1ms }`,
-      'agents.yaml',
-      {
-        env: Object.fromEntries(
-          [there, own].map(({ provider }) => [provider.toUpperCase(), mock.key(provider)]),
-        ),
-      },
-    ),
-  )
-  const { url } = gateway
-  const port = new URL(url).port
+resilience: { retries: 0, cooldown: 1ms }\n${more}`,
+        'agents.yaml',
+        {
+          env: Object.fromEntries(
+            [there, own].map(({ provider }) => [provider.toUpperCase(), mock.key(provider)]),
+          ),
+        },
+      ),
+    )
+  let gateway = await open('0')
+  const relay = isDirect ? await relayTo(mock, there, gateway.url) : null
+  const { url } = relay ?? gateway
+  const port = new URL(gateway.url).port
   const requests: string[] = []
   const count = (message: unknown) => {
     const { request, server } = message as { request: { method: string; url: string }; server: Server }
@@ -119,18 +129,12 @@ resilience: { retries: 0, cooldown: 1ms }`,
   subscribe('http.server.request.start', count)
 
   const hosts = new Set<string>()
-  const proxy = createServer((request, response) => {
-    hosts.add(URL.parse(request.url ?? '')?.host ?? request.url ?? '')
-    response.writeHead(403).end()
-  }).on('connect', (request, socket) => {
-    hosts.add(String(request.url).replace(/:443$/, ''))
-    socket.on('error', () => {}).end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n')
-  })
+  const proxy = blockingProxy(hosts)
   proxy.listen(0, '127.0.0.1')
   await once(proxy, 'listening')
 
   const read = async <Answer>(path: string): Promise<Answer> =>
-    (await (await fetch(url + path)).json()) as Answer
+    (await (await fetch(gateway.url + path)).json()) as Answer
   return {
     url,
     mock,
@@ -143,15 +147,63 @@ resilience: { retries: 0, cooldown: 1ms }`,
     record: (id) => read(`/api/usage/request-logs/${id}`),
     refused: async () =>
       (await read<{ data: { code: string }[] }>('/api/usage/refused-calls')).data.map(({ code }) => code),
+    async stop() {
+      await gateway.close(100)
+      return async (more) => {
+        gateway = await open(port, more)
+      }
+    },
     async close() {
       unsubscribe('http.server.request.start', count)
-      proxy.closeAllConnections()
-      proxy.close()
+      for (const server of relay ? [proxy, relay.server] : [proxy]) {
+        server.closeAllConnections()
+        server.close()
+      }
       await gateway.close(100)
       await mock.close()
       rmSync(data, { recursive: true, force: true })
     },
   }
+}
+
+/** Makes a server that passes calls for text on to a mock provider, and everything else to the gateway. */
+async function relayTo(mock: MockProviders, { provider, main, aside }: Upstream, gateway: string) {
+  const base = new URL(mock.baseUrl(provider))
+  const key = mock.key(provider)
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    const isCall = request.method === 'POST' && !/count_?tokens/i.test(request.url!)
+    const model = /"tools"/.test(body) || !/title|summar/i.test(body) ? main : aside
+    const path = request
+      .url!.replace(/^\/v1(beta)?/, base.pathname)
+      .replace(/models\/[^:]+:/, `models/${model}:`)
+    const to = isCall ? new URL(path, base) : new URL(request.url!, gateway)
+    const { host: _, 'content-length': __, 'accept-encoding': ___, ...headers } = request.headers
+    const answer = await fetch(to, {
+      method: request.method!,
+      headers: {
+        ...(headers as Record<string, string>),
+        ...(isCall && { authorization: `Bearer ${key}`, 'x-api-key': key, 'x-goog-api-key': key }),
+      },
+      ...(body && { body: isCall ? body.replace(/"model":\s*"[^"]*"/, `"model":"${model}"`) : body }),
+    })
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' })
+    response.end(Buffer.from(await answer.arrayBuffer()))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+/** Makes a proxy that refuses all connections, and adds their hosts to `hosts`. */
+function blockingProxy(hosts: Set<string>): Server {
+  return createServer((request, response) => {
+    hosts.add(URL.parse(request.url ?? '')?.host ?? request.url ?? '')
+    response.writeHead(403).end()
+  }).on('connect', (request, socket) => {
+    hosts.add(String(request.url).replace(/:443$/, ''))
+    socket.on('error', () => {}).end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n')
+  })
 }
 
 /** Routes calls without tools to the small model. */

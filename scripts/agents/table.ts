@@ -33,7 +33,33 @@ export interface Way {
   readonly again?: (place: RunParameters) => readonly string[]
 }
 
+/** An agent's interface in a terminal, started by `waybill run`. */
+export interface TerminalInterface {
+  /** Key of `ways`: its files and environment are used, but not its arguments. */
+  readonly way: string
+  readonly args: readonly string[]
+  /** Additional files below the agent's home. */
+  readonly files?: Way['files']
+  /** Shown when the agent accepts a prompt. */
+  readonly ready: RegExp
+  /** Harmless questions of a first start, each with its name, its text and the keys that answer it. */
+  readonly questions: readonly (readonly [name: string, shown: RegExp, keys: readonly string[]])[]
+  /** Command that switches to another model; absent if the agent's list has only its own models. */
+  readonly switchTo?: (model: string) => string
+  /** Keys that answer questions after the command. */
+  readonly switchKeys?: readonly string[]
+  /** Command that compacts the conversation. */
+  readonly compact?: string
+  /** Command that shows the context window. */
+  readonly window?: string
+  /** Settings for the status line with this command; absent if the agent has none. */
+  readonly line?: (command: string) => Readonly<Record<string, string>>
+  /** Cells of the terminal's width that the agent does not give to the line. */
+  readonly margins?: number
+}
+
 export interface TestedAgent {
+  readonly terminal?: TerminalInterface
   readonly name: string
   readonly title: string
   readonly from: { readonly npm: string } | { readonly pip: string }
@@ -43,6 +69,8 @@ export interface TestedAgent {
   readonly ownAuto?: true
   /** Returns the call that reads a file; null for an agent without tools. */
   readonly reads: ((file: string) => AgentCall) | null
+  /** Returns the call that writes a new file; absent for an agent without tools. */
+  readonly writes?: (file: string, text: string) => AgentCall
   /** Returns the answer that makes an agent without tools change the file. */
   readonly edits?: (file: string) => string
 }
@@ -69,8 +97,9 @@ const piFiles =
       },
     }),
   })
+const PI_ENV = () => ({ PI_OFFLINE: '1', PI_TELEMETRY: '0' })
 const pi = (api: string, path: string): Way => ({
-  env: () => ({ PI_OFFLINE: '1', PI_TELEMETRY: '0' }),
+  env: PI_ENV,
   files: piFiles(api, path),
   ...goingOn(['--continue'], ({ model, prompt }) => [
     '--provider',
@@ -181,13 +210,33 @@ export const TESTED_AGENTS: readonly TestedAgent[] = [
     name: 'claude-code',
     title: 'Claude Code',
     from: { npm: '@anthropic-ai/claude-code' },
+    terminal: {
+      way: 'messages',
+      args: ['--allowedTools', 'Read'],
+      ready: /❯/,
+      compact: '/compact',
+      questions: [
+        ['theme', /Choose the text style|text style that looks best/i, ['Enter']],
+        ['security notes', /Security notes/, ['Enter']],
+        ['trust', /Yes, I trust this folder/, ['Down', 'Enter']],
+        ['terminal setup', /recommended (terminal )?settings/i, ['Down', 'Enter']],
+      ],
+      switchTo: (model) => `/model ${model}`,
+      switchKeys: ['Enter'],
+      window: '/context',
+      line: (command) => ({
+        '.claude/settings.json': json({ statusLine: { type: 'command', command } }),
+      }),
+      margins: 4,
+    },
     program: 'claude',
     reads: (file_path) => ({ name: 'Read', arguments: { file_path } }),
+    writes: (file_path, content) => ({ name: 'Write', arguments: { file_path, content } }),
     ways: {
       messages: {
         launched: true,
         env: () => ({ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' }),
-        ...goingOn(['--continue'], ({ prompt }) => ['--allowedTools', 'Read', '-p', prompt]),
+        ...goingOn(['--continue'], ({ prompt }) => ['--allowedTools', 'Read,Write,Edit', '-p', prompt]),
       },
     },
   },
@@ -195,8 +244,22 @@ export const TESTED_AGENTS: readonly TestedAgent[] = [
     name: 'codex',
     title: 'Codex',
     from: { npm: '@openai/codex' },
+    terminal: {
+      way: 'responses',
+      args: [],
+      ready: /›/,
+      compact: '/compact',
+      questions: [['trust', /trust the (contents|files)|allow Codex to work/i, ['Enter']]],
+      window: '/status',
+    },
     program: 'codex',
     reads: (file) => ({ name: 'exec_command', arguments: { cmd: `cat ${file}` } }),
+    writes: (file, text) => ({
+      name: 'exec_command',
+      arguments: {
+        cmd: `apply_patch <<'PATCH'\n*** Begin Patch\n*** Add File: ${file}\n+${text}\n*** End Patch\nPATCH`,
+      },
+    }),
     ways: {
       responses: {
         launched: true,
@@ -209,8 +272,16 @@ export const TESTED_AGENTS: readonly TestedAgent[] = [
     name: 'opencode',
     title: 'opencode',
     from: { npm: 'opencode-ai' },
+    terminal: {
+      way: 'chat',
+      args: [],
+      ready: /Ask anything|tab agents|ctrl\+p commands/i,
+      compact: '/compact',
+      questions: [],
+    },
     program: 'opencode',
     reads: (filePath) => ({ name: 'read', arguments: { filePath } }),
+    writes: (filePath, content) => ({ name: 'write', arguments: { filePath, content } }),
     ways: {
       chat: { ...OPENCODE, launched: true },
       messages: opencode('@ai-sdk/anthropic'),
@@ -221,8 +292,19 @@ export const TESTED_AGENTS: readonly TestedAgent[] = [
     name: 'copilot',
     title: 'GitHub Copilot CLI',
     from: { npm: '@github/copilot' },
+    terminal: {
+      way: 'chat',
+      args: ['--allow-all-tools'],
+      ready: /❯|>/,
+      compact: '/compact',
+      questions: [['trust', /trust the files/i, ['Enter']]],
+      line: (command) => ({
+        '.copilot/settings.json': json({ statusLine: { type: 'command', command } }),
+      }),
+    },
     program: 'copilot',
     reads: (path) => ({ name: 'view', arguments: { path } }),
+    writes: (path, file_text) => ({ name: 'create', arguments: { path, file_text } }),
     ways: {
       chat: copilot(''),
       messages: copilot('', { COPILOT_PROVIDER_TYPE: 'anthropic' }),
@@ -233,8 +315,23 @@ export const TESTED_AGENTS: readonly TestedAgent[] = [
     name: 'qwen',
     title: 'Qwen Code',
     from: { npm: '@qwen-code/qwen-code' },
+    terminal: {
+      way: 'chat',
+      args: ['--yolo'],
+      ready: /Type your message|> /,
+      compact: '/compress',
+      questions: [['trust', /trust this folder/i, ['Enter']]],
+      line: (command) => ({
+        '.qwen/settings.json': json({
+          privacy: { usageStatisticsEnabled: false },
+          telemetry: { enabled: false },
+          ui: { statusLine: { type: 'command', command } },
+        }),
+      }),
+    },
     program: 'qwen',
     reads: (file_path) => ({ name: 'read_file', arguments: { file_path } }),
+    writes: (file_path, content) => ({ name: 'write_file', arguments: { file_path, content } }),
     ways: {
       chat: qwen(),
       messages: qwen('anthropic', ({ url, model }) => ({
@@ -254,8 +351,22 @@ export const TESTED_AGENTS: readonly TestedAgent[] = [
     title: 'Gemini CLI',
     ownAuto: true,
     from: { npm: '@google/gemini-cli' },
+    terminal: {
+      way: 'gemini',
+      args: ['--yolo', '--skip-trust'],
+      files: () => ({}),
+      ready: /Type your message/,
+      compact: '/compress',
+      questions: [
+        ['trust', /trust this folder|Do you trust/i, ['Enter']],
+        ['sign-in', /How would you like to authenticate/, ['Enter']],
+        ['key', /Enter Gemini API Key/, ['Enter']],
+      ],
+      switchTo: (model) => `/model set ${model}`,
+    },
     program: 'gemini',
     reads: (file_path) => ({ name: 'read_file', arguments: { file_path } }),
+    writes: (file_path, content) => ({ name: 'write_file', arguments: { file_path, content } }),
     ways: {
       gemini: {
         launched: true,
@@ -298,6 +409,7 @@ export const TESTED_AGENTS: readonly TestedAgent[] = [
     from: { npm: '@continuedev/cli' },
     program: 'cn',
     reads: (filepath) => ({ name: 'Read', arguments: { filepath } }),
+    writes: (filepath, content) => ({ name: 'Write', arguments: { filepath, content } }),
     ways: {
       chat: continueFor('openai', '/v1'),
       messages: continueFor('anthropic', '/v1'),
@@ -309,6 +421,7 @@ export const TESTED_AGENTS: readonly TestedAgent[] = [
     from: { npm: 'cline' },
     program: 'cline',
     reads: (path) => ({ name: 'read_files', arguments: { files: [{ path }] } }),
+    writes: (path, new_text) => ({ name: 'editor', arguments: { path, new_text } }),
     ways: {
       chat: {
         env: () => ({ CLINE_TELEMETRY_DISABLED: '1' }),
@@ -323,11 +436,25 @@ export const TESTED_AGENTS: readonly TestedAgent[] = [
   {
     name: 'pi',
     title: 'pi',
-    from: { npm: '@mariozechner/pi-coding-agent' },
+    from: { npm: '@earendil-works/pi-coding-agent' },
+    terminal: {
+      way: 'chat',
+      args: [],
+      ready: /\(auto\)/,
+      compact: '/compact',
+      questions: [['trust', /Trust this/i, ['Enter']]],
+      switchTo: (model) => `/model waybill/${model}`,
+      switchKeys: ['Enter'],
+    },
     program: 'pi',
     reads: (path) => ({ name: 'read', arguments: { path } }),
+    writes: (path, content) => ({ name: 'write', arguments: { path, content } }),
     ways: {
-      chat: pi('openai-completions', '/v1'),
+      chat: {
+        launched: true,
+        env: PI_ENV,
+        ...goingOn(['--continue'], ({ prompt }) => ['-p', prompt]),
+      },
       messages: pi('anthropic-messages', ''),
       responses: pi('openai-responses', '/v1'),
       gemini: pi('google-generative-ai', '/v1beta'),

@@ -15,13 +15,11 @@ import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { fillRecord } from './fill.ts'
 import { OTHER_NAMES, startOther } from './others.ts'
-import { type Paired, paired } from './paired.ts'
-import { useOf } from './process.ts'
 import { printProfiles } from './profile.ts'
 import { type Disk, type Load, type Openings, report } from './report.ts'
 import { type StreamRound, streamRound } from './streams.ts'
 import { type BenchTarget, startBareProxy, startBenchWaybill, startUpstream } from './targets.ts'
-import { BODY, hasWrk, MESSAGES_BODY, type Round, wrk } from './wrk.ts'
+import { BODY, hasWrk, MESSAGES_BODY, type Paired, paired, type Round, useOf, wrk } from './wrk.ts'
 
 const {
   quick = false,

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { packageFile } from '../../src/shared/package-root.ts'
-import { folderOf, offence, readRules, unusedExports } from './imports.ts'
-
-const rules = readRules(readFileSync(packageFile('CONTRIBUTING.md'), 'utf8'))
+import { folderOf, offence, rules, unusedExports } from './imports.ts'
 
 for (const [file, target, allowed] of [
   ['src/store/store.ts', 'src/core/call.ts', true],

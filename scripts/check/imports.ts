@@ -1,7 +1,8 @@
-// Compares every import with the table "What is where" in CONTRIBUTING.md, which lists the imports allowed
-// for each folder. Reports exports that nothing imports. The linter finds import cycles.
+// Compares every import with folders.yaml, which lists the imports allowed for each folder. Reports exports that
+// nothing imports. The linter finds import cycles.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { parse } from 'yaml'
 
 const TESTS = /[.-]test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$/
 const IMPORT = /(?:\bfrom|\bimport\()\s*'(\.[^']+)'/g
@@ -9,22 +10,15 @@ const IMPORT = /(?:\bfrom|\bimport\()\s*'(\.[^']+)'/g
 /** Folder -> folders that it may import. */
 type ImportRules = ReadonlyMap<string, readonly string[]>
 
-const names = (cell: string): string[] => [...cell.matchAll(/`([\w/-]+)`/g)].map(([, name]) => name!)
+/** Rows of folders.yaml: names of folders, with what they are and what they may import. */
+export const readFolders = (): [names: string[], row: { what: string; may: string[] }][] =>
+  Object.entries<{ what: string; may: string[] }>(
+    parse(readFileSync(join(import.meta.dirname, 'folders.yaml'), 'utf8')),
+  ).map(([names, row]) => [names.split(', '), row])
 
-/**
- * Reads the rules from the table with the last column "may import". Several folders in a first cell may
- * import each other.
- */
-export function readRules(markdown: string): ImportRules {
-  const table = markdown.split('| may import |')[1]?.split('\n\n')[0] ?? ''
-  const rows = table.split('\n').flatMap((line) => {
-    const [, first, , may] = line.split(' | ').length === 3 ? ['', ...line.split(' | ')] : []
-    return first && may ? [{ folders: names(first), may: names(may) }] : []
-  })
-  return new Map(
-    rows.flatMap(({ folders, may }) => folders.map((folder) => [folder, [...folders, ...may]] as const)),
-  )
-}
+export const rules: ImportRules = new Map(
+  readFolders().flatMap(([names, { may }]) => names.map((name) => [name, [...names, ...may]] as const)),
+)
 
 /** Returns the longest folder of the rules that holds `file`, or null. */
 export const folderOf = (rules: ImportRules, file: string): string | null =>
@@ -40,7 +34,7 @@ export function offence(rules: ImportRules, file: string, target: string): strin
   if (TESTS.test(file) || !file.includes('/') || !/^(src|mocks|conformance|scripts)\//.test(target))
     return null
   const [from, to] = [folderOf(rules, file), folderOf(rules, target)]
-  if (from === null) return `${file}: its folder is missing in the table of CONTRIBUTING.md`
+  if (from === null) return `${file}: its folder is missing in scripts/check/folders.yaml`
   if (to !== null && rules.get(from)!.includes(to)) return null
   return `${file}: ${from} may not import ${target}; it may import ${rules.get(from)!.join(', ')}`
 }
@@ -66,7 +60,6 @@ export function unusedExports(texts: ReadonlyMap<string, string>): string[] {
 
 function main(): void {
   const root = join(import.meta.dirname, '../..')
-  const rules = readRules(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8'))
   const texts = new Map(
     ['src', 'mocks', 'conformance', 'scripts']
       .flatMap((folder) =>

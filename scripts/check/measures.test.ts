@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { commentStarts, functionsOver } from './measures.ts'
+import { codeLines, commentStarts, functionsOver } from './measures.ts'
 
 test('functions, methods and arrows are measured from their first line to their last', () => {
   const body = (indent: string) => `${indent}  a()\n`.repeat(4)
@@ -24,4 +24,9 @@ test('each comment is counted once by its first words', () => {
   const text =
     '// What it is.\n// More.\n\n/** Returns it. */\n/**\n * Whether so.\n * More.\n */\nconst a = 1 // beside code\n'
   assert.deepEqual(commentStarts(text), ['What it is.', 'Returns it.', 'Whether so.'])
+})
+
+test('lines of code are counted without comments and blank lines', () => {
+  assert.equal(codeLines('// One.\n\n/** Two.\n * Three.\n */\nconst a = 1 // four\n'), 1)
+  assert.equal(codeLines('# A row.\nname:\n  what: b\n'), 2)
 })

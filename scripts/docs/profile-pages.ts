@@ -1,6 +1,12 @@
 // Writes the page of a profile: its rows with level, set and source. Pure.
-import { PROFILES, type Profile, profileRows, readProfile } from '../../conformance/requirements/profiles.ts'
-import type { Requirement, Requirements } from '../../conformance/requirements/requirements.ts'
+import {
+  PROFILES,
+  type Profile,
+  profileRows,
+  type Requirement,
+  type Requirements,
+  readProfile,
+} from '../../conformance/requirements/requirements.ts'
 
 /** Profiles that apply to any gateway. */
 export const PUBLIC_PROFILES = PROFILES.filter((name) => name !== 'waybill')

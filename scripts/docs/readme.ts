@@ -1,6 +1,7 @@
 // Follows the README as a stranger would: in a fresh clone, with an empty home, and with the given versions
-// of Node and npm, installed from npm. Runs every command in order as printed, except for the port. With --tests, its
-// `npm test` runs only the tests below PATH, for a second version of Node. Usage:
+// of Node and npm, installed from npm. Runs every command in order as printed, except for the port, and except those that
+// say why they are not run. With --tests, its `npm test` runs only the tests below PATH, for a second version of Node.
+// Usage:
 // npm run docs -- readme --node 20 --npm 10 [--tests PATH]
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -69,6 +70,11 @@ try {
       ? { ...printed, text: printed.text.replace(/npm test$/m, `$& -- ${values.tests}`) }
       : printed
     if (block.language !== 'sh' && block.language !== 'console') continue
+    const why = block.attributes['not-run']
+    if (why !== undefined) {
+      say(`\nREADME.md:${block.line}: not run here: ${why}`)
+      continue
+    }
     if (block.attributes['after-ctrl-c'] !== undefined) await place.close()
     const from = Date.now()
     say(`\n$ ${block.text.trim()}`)

@@ -32,7 +32,7 @@ const EXAMPLES: [string, View][] = [
     'it failed',
     view({ state: 'failed', error_code: 'upstream_timeout', latency_ms: 60_000, cost_usd: null }),
   ],
-  ['the gateway is silent', view({}, { age: '3 min ago' })],
+  ['the gateway is silent', view({}, { age: 'no gateway, 3 min ago' })],
   ['nothing is known', view({}, { facts: null, note: 'the gateway is not there' })],
 ]
 const [ROW, HALF, LEFT] = [26, 830, 200]

@@ -6,29 +6,37 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { resultsSchema } from '../../conformance/judge/judge.ts'
-import { PROFILES, readProfile } from '../../conformance/requirements/profiles.ts'
-import { readRequirements } from '../../conformance/requirements/requirements.ts'
+import { PROFILES, readProfile, readRequirements } from '../../conformance/requirements/requirements.ts'
 import { targetJsonSchema } from '../../conformance/target/schema.ts'
 import { readRecordings, recordingJsonSchema } from '../../mocks/recording/format.ts'
 import { scenarios } from '../../mocks/scenarios/registry.ts'
 import { configJsonSchema } from '../../src/config/schema.ts'
 import { ATTEMPT_FIELDS, CALL_FIELDS } from '../../src/core/record.ts'
-import { rowsOf } from '../agents/pages.ts'
+import { rowsOf } from '../agents/report.ts'
 import { TESTED_AGENTS } from '../agents/table.ts'
+import { readFolders } from '../check/imports.ts'
+import { readCompared, readProjects, versionsPage } from '../gateways/versions.ts'
+import { vectorFiles, vectorText } from '../vectors/make.ts'
+import { fileSchema } from '../vectors/vector.ts'
 import { commandsPage } from './commands-page.ts'
 import { configurationPage } from './configuration.ts'
-import { endpointsTable, endpointsTableWithOrigin } from './endpoints-table.ts'
-import { exitCodesOfConform, exitCodesTable } from './exit-codes.ts'
-import { fieldsTable } from './fields-table.ts'
 import { badgesOf, implementationsPage, submissionsIn } from './implementations-page.ts'
-import { keptTable } from './kept-table.ts'
-import { lossesPage } from './losses-page.ts'
-import { originsSentence, recordingsTable } from './recordings-table.ts'
 import { frozenIds, withRows } from './requirement-rows.ts'
 import { requirementsPage } from './requirements.ts'
-import { spendingTable } from './spending-table.ts'
 import { statusLinePicture } from './status-line-picture.ts'
-import { targetFilesPage } from './target-files.ts'
+import {
+  endpointsTable,
+  endpointsTableWithOrigin,
+  exitCodesOfConform,
+  exitCodesTable,
+  fieldsTable,
+  keptTable,
+  lossesPage,
+  originsSentence,
+  recordingsTable,
+  spendingTable,
+  targetFilesPage,
+} from './tables.ts'
 import { troubleshootingPage } from './troubleshooting.ts'
 
 const check = process.argv.includes('--check')
@@ -60,7 +68,16 @@ const scenarioTable = [
   ),
 ]
 
+const folderTable = [
+  '| folder | what |',
+  '|---|---|',
+  ...readFolders().map(
+    ([names, { what }]) => `| ${names.map((name) => `\`${name}\``).join(', ')} | ${what} |`,
+  ),
+]
+
 const contract = 'docs/contract.md'
+put('CONTRIBUTING.md', between('CONTRIBUTING.md', 'folders', folderTable.join('\n')))
 put('docs/api.md', between('docs/api.md', 'endpoints', endpointsTable()))
 put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
 put('recordings/README.md', between('recordings/README.md', 'origins', originsSentence(readRecordings())))
@@ -92,6 +109,10 @@ put('docs/target-files.md', targetFilesPage(targetJsonSchema()))
 put('docs/target.schema.json', `${JSON.stringify(targetJsonSchema(), null, 2)}\n`)
 put('docs/recording.schema.json', `${JSON.stringify(recordingJsonSchema(), null, 2)}\n`)
 
+for (const [name, vectors] of Object.entries(vectorFiles()))
+  put(`conformance/vectors/${name}.json`, vectorText(vectors))
+put('conformance/vectors/vectors.schema.json', `${JSON.stringify(z.toJSONSchema(fileSchema), null, 2)}\n`)
+
 const { requirements } = readRequirements()
 put(contract, withRows(textOf(contract), requirements))
 const frozen = 'conformance/requirements/frozen.txt'
@@ -100,6 +121,7 @@ put(frozen, frozenIds(textOf(frozen), requirements, named))
 
 const submitted = submissionsIn(fileURLToPath(new URL('../..', import.meta.url)))
 put('docs/implementations.md', implementationsPage(submitted))
+put('docs/what-broke-when.md', versionsPage(readCompared(), readProjects()))
 for (const [file, text] of Object.entries(badgesOf(submitted))) put(file, text)
 
 const { problems } = requirementsPage(fileURLToPath(new URL('../..', import.meta.url)))

@@ -1,9 +1,16 @@
-// Runs a gateway of another project. Each has a file in installs/ with its installation, the path of its
-// program, and the services that it needs.
-import { spawnSync } from 'node:child_process'
+// Runs a gateway of another project. Its target file names its packages (`install`), or a file in installs/ has
+// its installation, the path of its program, and the services that it needs.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { installCommands } from '../../conformance/launch/install.ts'
+import { ownTargets, readTarget } from '../../conformance/target/read.ts'
+import type { Target } from '../../conformance/target/schema.ts'
+
+const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface OtherGateway {
   /**
@@ -24,7 +31,7 @@ interface Service {
   end(): Promise<void>
 }
 
-export const SERVICES = {
+const SERVICES = {
   /**
    * Starts a PostgreSQL from Debian's packages, on a socket in a scratch directory, with an empty database.
    */
@@ -58,10 +65,30 @@ export const TOKEN_TABLES = [
 export const tokenTables = (directory: string) => ({ TIKTOKEN_CACHE_DIR: join(directory, 'tokens') })
 
 const here = fileURLToPath(new URL('installs/', import.meta.url))
-/** Names of the gateways with a file. */
-export const peerNames: readonly string[] = readdirSync(here).map((file) => file.replace(/\.ts$/, ''))
-export const readPeer = async (name: string): Promise<OtherGateway> =>
-  ((await import(`./installs/${name}.ts`)) as { peer: OtherGateway }).peer
+const withFile = readdirSync(here).map((file) => file.replace(/\.ts$/, ''))
+const targetOf = (name: string): Target => readTarget(join(ownTargets, `${name}.yaml`))
+/** Names of the gateways that can be installed. */
+export const peerNames: readonly string[] = [
+  ...new Set([
+    ...withFile,
+    ...readdirSync(ownTargets)
+      .map((file) => file.replace(/\.yaml$/, ''))
+      .filter((name) => targetOf(name).install !== undefined),
+  ]),
+].sort()
+
+/** Returns how a gateway is installed and run, in the version of its target file if no other is given. */
+export async function readPeer(name: string, version?: string): Promise<OtherGateway> {
+  if (withFile.includes(name) && version === undefined)
+    return ((await import(`./installs/${name}.ts`)) as { peer: OtherGateway }).peer
+  const target = targetOf(name)
+  const { commands, bin } = installCommands(target.install!, version ?? target.version!)
+  return {
+    install: commands.map((command) => command.map((word) => `'${word}'`).join(' ')),
+    bin,
+    ...(/\{\{env\.(PGHOST|DATABASE_URL)\}\}/.test(JSON.stringify(target)) && { services: ['postgres'] }),
+  }
+}
 
 /**
  * Runs the install lines unless they were run before with this Node and project. Returns false if a line
@@ -69,7 +96,7 @@ export const readPeer = async (name: string): Promise<OtherGateway> =>
  */
 export function installGateway(name: string, { install: lines }: OtherGateway, directory: string): boolean {
   const mark = join(directory, '.installed')
-  const own = { NODE: process.execPath, PROJECT: fileURLToPath(new URL('../..', import.meta.url)) }
+  const own = { NODE: process.execPath, PROJECT }
   // Install lines write both paths into programs, so a program that another checkout installed would look for
   // files in that checkout.
   const installed = JSON.stringify({ ...own, lines })
@@ -85,4 +112,34 @@ export function installGateway(name: string, { install: lines }: OtherGateway, d
   }
   writeFileSync(mark, installed)
   return true
+}
+
+/**
+ * Runs `waybill conform` with the programs, the environment and the services of an installed gateway. Returns
+ * the error output.
+ */
+export async function conformPeer(
+  args: readonly string[],
+  { bin, env, services = [] }: OtherGateway,
+  directory: string,
+): Promise<string> {
+  const servers: Service[] = []
+  try {
+    for (const each of services) servers.push(await SERVICES[each]())
+    const suite = spawn(process.execPath, ['--import', 'tsx', 'src/cli.ts', 'conform', ...args], {
+      cwd: PROJECT,
+      env: {
+        ...process.env,
+        ...Object.assign({}, ...servers.map((server) => server.env)),
+        ...env?.(directory),
+        PATH: [join(directory, bin), process.env.PATH].join(delimiter),
+      },
+      stdio: ['ignore', 'inherit', 'pipe'],
+    })
+    const [said] = await Promise.all([text(suite.stderr), once(suite, 'close')])
+    process.stderr.write(said)
+    return said
+  } finally {
+    for (const server of servers) await server.end()
+  }
 }

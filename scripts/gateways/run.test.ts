@@ -47,7 +47,7 @@ test('a gateway is installed again only if its install lines or this project’s
 })
 
 test('every project file named in an install line exists', async () => {
-  const lines = (await Promise.all(peerNames.map(readPeer))).flatMap((peer) => peer.install)
+  const lines = (await Promise.all(peerNames.map((name) => readPeer(name)))).flatMap((peer) => peer.install)
   const named = lines.flatMap((line) => [...line.matchAll(/\$PROJECT\/([\w./-]+)/g)].map(([, path]) => path))
   assert.ok(named.length > 0)
   for (const path of named)

@@ -5,13 +5,25 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Verdict } from '../../conformance/judge/judge.ts'
-import { curl } from '../../conformance/report/curl.ts'
-import { block, brief, escapeText, MARKS, page, prose, slug } from '../../conformance/report/markup.ts'
-import { entryLines, exchangeOf, link } from '../../conformance/report/transcript.ts'
+import {
+  block,
+  brief,
+  curl,
+  entryLines,
+  escapeText,
+  exchangeOf,
+  link,
+  MARKS,
+  page,
+  prose,
+  slug,
+} from '../../conformance/report/text.ts'
 import { readRequirements } from '../../conformance/requirements/requirements.ts'
 import {
   clientSentences,
   EMPTY_CELL,
+  isDraft,
+  laterSentences,
   NOTED,
   type readAbsent,
   type readNotes,
@@ -46,6 +58,7 @@ const FAMILIES: Readonly<Record<string, string>> = {
   MSG: 'Anthropic’s messages',
   RSP: 'OpenAI’s responses',
   GEM: 'Google’s Gemini',
+  INT: 'Google’s interactions',
   EMB: 'embeddings',
   IMG: 'pictures',
   CNT: 'counting tokens',
@@ -63,6 +76,7 @@ const DIALECTS: Readonly<Record<string, string>> = {
   MSG: 'messages',
   RSP: 'responses',
   GEM: 'gemini',
+  INT: 'interactions',
   EMB: 'embeddings',
   IMG: 'images',
   CNT: 'messages',
@@ -174,7 +188,7 @@ function row(id: string, run: readonly StoredRun[]): string {
       ? `<td data-gateway="${gateway}"><a class="mark ${verdict.outcome}" href="#${gateway}.${id}" aria-label="${escapeText(`${title}, ${id}: ${verdict.outcome}`)}">${MARKS[verdict.outcome]}</a></td>`
       : `<td data-gateway="${gateway}"></td>`,
   )
-  return `<tr data-dialect="${dialectOf(id)}" data-family="${familyOf(id)}" data-level="${level}"${isBad ? ' data-bad' : ''}><th scope="row"><details><summary><b>${id}</b> ${escapeText(words(name))}</summary><p>${level}. ${prose(sentence ?? '')}</p></details></th>${cells.join('')}</tr>`
+  return `<tr data-dialect="${dialectOf(id)}" data-family="${familyOf(id)}" data-level="${level}"${isBad ? ' data-bad' : ''}><th scope="row"><details><summary><b>${id}</b> ${escapeText(words(name))}</summary><p>${level}${isDraft(id) ? ', draft' : ''}. ${prose(sentence ?? '')}</p></details></th>${cells.join('')}</tr>`
 }
 
 function section(
@@ -200,6 +214,7 @@ ${note ? `<p>${prose(note.about)}</p>` : ''}
     ['Declared', escapeText(declared.map(words).join(', '))],
     ['Calls to providers', `${inferences.total}, ${inferences.accounted} of them attributed to a check`],
     ...clientSentences(outcome).map((sentence): [string, string] => ['Clients', escapeText(sentence)]),
+    ...laterSentences(outcome).map((sentence): [string, string] => ['Later', escapeText(sentence)]),
     ['Ran on', escapeText(Object.values(environment).join(', '))],
     [
       'Evidence',
@@ -254,7 +269,7 @@ function failure(
         `<li>${prose(what)}${expected === undefined ? '' : `; <small>expected</small> ${prose(expected)}`}${actual === undefined ? '' : `; <small>seen</small> ${prose(actual)}`} ${refs(see)} <small><code>${escapeText(finding)}</code></small></li>`,
     )
   const more = (proof?.of ?? 0) - findings.length
-  return `<article class="card failure" id="${of}"><h3>${mark(outcome)} ${id} ${escapeText(words(name))} <small>${level}, ${outcome}</small></h3>
+  return `<article class="card failure" id="${of}"><h3>${mark(outcome)} ${id} ${escapeText(words(name))} <small>${level}, ${outcome}${isDraft(id) ? ', draft' : ''}</small></h3>
 <p>${looked === undefined ? `${prose(reason)}. <em>Not looked at yet, not to be quoted.</em>` : prose(looked)}</p>
 ${findings.length > 0 ? `<details><summary>What the suite found</summary><ul class="findings">${findings.join('')}</ul>${more > 0 ? `<p class="note">And ${more} more.</p>` : ''}${[...shown.values()].join('')}</details>` : ''}
 </article>`

@@ -14,6 +14,7 @@ import {
   withoutPath,
 } from './scoreboard.ts'
 import { proofOf, proofsFile, provenNames, readProofs } from './scoreboard-evidence.ts'
+import { type ComparedVersions, readCompared, readProjects, versionsPage } from './versions.ts'
 
 const outcomes = readOutcomes()
 const notes = readNotes()
@@ -80,7 +81,7 @@ test('every verdict has evidence, which contains no path of the machine that ran
       )
     }
     assert.doesNotMatch(JSON.stringify([...proofs.values()]), /\/(tmp|home|root|work)\/\w/, name)
-    assert.ok(statSync(proofsFile(name)).size < 100 * 1024, `the evidence of ${name} is small`)
+    assert.ok(statSync(proofsFile(name)).size < 112 * 1024, `the evidence of ${name} is small`)
   }
 })
 
@@ -125,4 +126,36 @@ test('the path of a run is removed from texts, even if a text ends in the middle
 test('a failure without a note is marked as not to be quoted', () => {
   const [first] = outcomes.filter(({ verdicts }) => verdicts.some(({ outcome }) => bad.includes(outcome)))
   assert.match(scoreboardPage([first!], {}), /not looked at yet, not to be quoted/)
+})
+
+test('a difference between versions has a sentence, and counts only if a second run repeats it', () => {
+  assert.doesNotMatch(versionsPage(readCompared(), readProjects()), /not looked at yet/)
+  const row = (id: string, first: string[], second: string[]) => ({
+    id,
+    slug: id,
+    level: 'MUST',
+    first,
+    second,
+  })
+  const compared: ComparedVersions = {
+    ...{
+      title: 'Mine',
+      homepage: '',
+      date: '',
+      suite: '',
+      environment: '',
+      versions: ['1', '2'],
+      troubles: {},
+    },
+    asked: 4,
+    rows: [
+      row('BROKE', ['pass', 'fail'], ['pass', 'untestable']),
+      row('ONCE', ['pass', 'fail'], ['pass', 'pass']),
+      row('OURS', ['pass', 'harness-error'], ['pass', 'harness-error']),
+      row('ABSENT', ['pass', 'not-applicable'], ['pass', 'not-applicable']),
+    ],
+  }
+  const page = versionsPage({ mine: compared }, { asked: [], projects: {} })
+  assert.match(page, /^\| BROKE BROKE \| ✓ \| ✗ \|$/m)
+  assert.match(page, /Not repeated, so not counted: ONCE, OURS, ABSENT\./)
 })

@@ -7,6 +7,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import type { Results, Verdict } from '../../conformance/judge/judge.ts'
 import { rejudge } from '../../conformance/judge/rejudge.ts'
+import { readRequirements, withoutDialect } from '../../conformance/requirements/requirements.ts'
 import { readTarget } from '../../conformance/target/read.ts'
 import { CAPABILITIES, declares } from '../../conformance/target/schema.ts'
 import { keepProofs } from './scoreboard-evidence.ts'
@@ -35,6 +36,8 @@ export interface StoredRun {
   readonly trouble: string | null
   /** Verdicts of the profile `observable`, followed by verdicts on rows that only a client's profile has. */
   readonly verdicts: readonly Pick<Verdict, 'id' | 'slug' | 'level' | 'outcome' | 'reason'>[]
+  /** Requirements that were asked in a later run alone -> its date. */
+  readonly later?: Readonly<Record<string, string>>
   /** Results of the runs for clients with a served dialect; absent in earlier runs. */
   readonly profiles?: Readonly<Record<string, ProfileResult>>
 }
@@ -174,6 +177,30 @@ export function keepClients(
   }
 }
 
+/** Replaces the verdicts on some requirements in an earlier result. Returns false if there is no new result. */
+export function keepOnly(
+  name: string,
+  ids: readonly string[],
+  { reports, scratch }: Pick<Run, 'reports' | 'scratch'>,
+  file = join(board, `${name}.json`),
+): boolean {
+  const report = join(reports, BOARD_PROFILE)
+  if (!hasResults(report)) return false
+  const placeless = withoutPath(scratch)
+  const stored = JSON.parse(readFileSync(file, 'utf8')) as StoredRun
+  const kept = rejudge(report)
+  const fresh = kept.results.verdicts.filter(({ id }) => ids.includes(id))
+  const date = kept.results.started_at.slice(0, 10)
+  const outcome: StoredRun = {
+    ...stored,
+    verdicts: [...stored.verdicts.filter(({ id }) => !ids.includes(id)), ...fresh.map(shortVerdict)],
+    later: { ...stored.later, ...Object.fromEntries(fresh.map(({ id }) => [id, date])) },
+  }
+  writeFileSync(file, placeless(`${JSON.stringify(outcome, null, 2)}\n`))
+  keepProofs(name, { ...kept, results: { ...kept.results, verdicts: fresh } }, placeless, true)
+  return true
+}
+
 const shortVerdict = ({ id, slug, level, outcome, reason }: Verdict): StoredRun['verdicts'][number] => ({
   ...{ id, slug, level, outcome, reason },
 })
@@ -224,7 +251,7 @@ export function scoreboardPage(
     'How to read it:',
     '',
     '- It is no ranking. The requirements are what we think a router owes its users; these projects set out to do other things as well, and some requirements they never promised. A column with many `–` has been asked less, not answered better.',
-    `- \`✓\` holds. \`✗\` does not hold (MUST). \`!\` does not hold (SHOULD). \`–\` not applicable: the target file declares nothing that could be tested, because the documentation of the gateway promises nothing there. It says nothing, neither good nor bad. ${EMPTY_CELL} The levels are those of today.`,
+    `- \`✓\` holds. \`✗\` does not hold (MUST). \`!\` does not hold (SHOULD). \`–\` not applicable: the target file declares nothing that could be tested, because the documentation of the gateway promises nothing there. It says nothing, neither good nor bad. ${EMPTY_CELL} The levels are those of today. A draft is a requirement of the next set, and does not count.`,
     '- Each ran on loopback, on one busy machine, against mock providers, not against real ones. None was sealed: calls to other destinations than the mock would not have been seen.',
     '- Each thing that did not hold was looked at in the transcript before it was published, and the sentence below says what is there. What is behind each verdict, cut to the exchanges in question, is in `docs/scoreboard/evidence/NAME.jsonl.gz`, a line for each requirement: `zcat NAME.jsonl.gz | jq \'select(.id == "FAIL-02")\'`. Is it our mistake, or repaired meanwhile? Open an issue; a wrong accusation is the worst bug that this page can have.',
     '',
@@ -235,7 +262,7 @@ export function scoreboardPage(
     `| suite | ${run.map(({ suite }) => suite).join(' | ')} |`,
     ...rows.map((id) => {
       const { slug } = run.map((outcome) => verdictOf(outcome, id)).find(Boolean)!
-      return `| ${id} ${slug} | ${run.map((outcome) => SIGNS[verdictOf(outcome, id)?.outcome ?? ''] ?? '').join(' | ')} |`
+      return `| ${id} ${slug}${isDraft(id) ? ' (draft)' : ''} | ${run.map((outcome) => SIGNS[verdictOf(outcome, id)?.outcome ?? ''] ?? '').join(' | ')} |`
     }),
     '',
     ...outcomes.flatMap((outcome) => section(outcome, notes[outcome.name])),
@@ -247,7 +274,7 @@ export function scoreboardPage(
   ].join('\n')
 }
 
-const SIGNS: Readonly<Record<string, string>> = {
+export const SIGNS: Readonly<Record<string, string>> = {
   pass: '✓',
   fail: '✗',
   untestable: '✗ untestable',
@@ -273,7 +300,7 @@ function section(outcome: StoredRun, note: z.output<typeof notesSchema>[string] 
     ...profileLines(outcome),
     ...noted.map(
       ({ id, slug, level, outcome: what }) =>
-        `- **${id}** ${slug} (${level}, ${what}): ${note?.looked_at[id] ?? '*not looked at yet, not to be quoted*'}`,
+        `- **${id}** ${slug} (${level}, ${what}${isDraft(id) ? ', draft' : ''}): ${note?.looked_at[id] ?? '*not looked at yet, not to be quoted*'}`,
     ),
     ...(noted.length > 0 ? [''] : []),
     ...told('Verdicts that are not those of the run before', note?.changed),
@@ -296,8 +323,24 @@ export const clientSentences = ({ profiles = {} }: StoredRun): string[] =>
     return `Profile ${profile}, ${date}: ${conclusion}; ${counts.pass} of ${tried} requirements hold${wrong.length > 0 ? `, not ${wrong.join(', ')}` : ''}.`
   })
 
+/** Returns a sentence for the requirements that were asked in a later run alone; nothing without one. */
+export function laterSentences({ later = {} }: StoredRun): string[] {
+  const ids = Object.keys(later)
+  return [...new Set(Object.values(later))]
+    .sort()
+    .map((date) => `Asked in a run of ${date}: ${ids.filter((id) => later[id] === date).join(', ')}.`)
+}
+
+/** True for a requirement that no frozen set has yet. */
+export const isDraft = (id: string): boolean => drafts.has(withoutDialect(id))
+const drafts = new Set(
+  readRequirements()
+    .requirements.filter(({ since }) => since === undefined)
+    .map(({ id }) => id),
+)
+
 const profileLines = (outcome: StoredRun): string[] =>
-  clientSentences(outcome).flatMap((sentence) => [sentence, ''])
+  [...clientSentences(outcome), ...laterSentences(outcome)].flatMap((sentence) => [sentence, ''])
 
 /** Returns sentences by requirement under a headline; nothing if there are none. */
 const told = (headline: string, sentences: Readonly<Record<string, string>> = {}): string[] => {

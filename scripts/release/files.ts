@@ -2,12 +2,12 @@
 // .github/workflows/release.yml does that. docs/releasing.md explains each file.
 //   npm run release -- --dry-run [--out DIR]         reports what is still missing for a release
 //   npm run release -- --tag vVERSION [--out DIR]    fails if anything is missing
-import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { buildExecutable, programOutput, reasonAgainst } from './executable.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -65,17 +65,6 @@ export const formula = (url: string, sha256: string): string => `class Waybill <
 end
 `
 
-/** Runs a program to its end and returns its output. Throws with its errors if it fails. */
-function run(command: string, ...args: string[]): string {
-  const { status, stdout, stderr, error } = spawnSync(command, args, {
-    cwd: root,
-    encoding: 'utf8',
-    maxBuffer: 2 ** 28,
-  })
-  if (status !== 0) throw new Error(`${command} ${args[0]} failed: ${(error?.message ?? stderr).trim()}`)
-  return stdout
-}
-
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 const sha256 = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 
@@ -83,7 +72,15 @@ const sha256 = (file: string): string => createHash('sha256').update(readFileSyn
 function examine(version: string, tag: string | undefined): { wrong: string[]; open: string[] } {
   const locked = JSON.parse(read('package-lock.json'))
   const versions = [locked.version, locked.packages[''].version]
-  const told = run('git', 'ls-files', '*.md', '*.yml', '*.yaml', '*.json', ':!conformance/submissions')
+  const told = programOutput(
+    'git',
+    'ls-files',
+    '*.md',
+    '*.yml',
+    '*.yaml',
+    '*.json',
+    ':!conformance/submissions',
+  )
     .trim()
     .split('\n')
   const files = told.filter(
@@ -102,19 +99,21 @@ function examine(version: string, tag: string | undefined): { wrong: string[]; o
   if (said === null) open.push(`CHANGELOG.md does not begin with "## ${version} (DATE)"`)
   else if (said.date === null) open.push(`CHANGELOG.md says "unreleased" of ${version}; put the date there`)
   if (tag === undefined) open.push(`there is no tag; sign v${version} when the rest is done`)
-  if (run('git', 'status', '--porcelain').trim() !== '') open.push('the working tree has changes')
+  if (programOutput('git', 'status', '--porcelain').trim() !== '') open.push('the working tree has changes')
   if (!JSON.parse(read('package.json')).repository)
     open.push('package.json names no repository, which provenance in the registry is held against')
   return { wrong, open }
 }
 
-function make(version: string, repository: string | undefined, out: string): void {
+async function make(version: string, repository: string | undefined, out: string): Promise<void> {
   rmSync(out, { recursive: true, force: true })
   mkdirSync(out, { recursive: true })
   if (!existsSync(join(root, 'dist/cli.js'))) throw new Error('dist is not built; run npm run build first')
-  const packed = JSON.parse(run('npm', 'pack', '--json', '--ignore-scripts', '--pack-destination', out))
+  const packed = JSON.parse(
+    programOutput('npm', 'pack', '--json', '--ignore-scripts', '--pack-destination', out),
+  )
   const tarball = join(out, packed[0].filename)
-  const sbom = run('npm', 'sbom', '--sbom-format', 'spdx', '--package-lock-only', ...omitted)
+  const sbom = programOutput('npm', 'sbom', '--sbom-format', 'spdx', '--package-lock-only', ...omitted)
   writeFileSync(join(out, 'sbom.spdx.json'), sbom)
   const url = repository
     ? `https://github.com/${repository}/releases/download/v${version}/${packed[0].filename}`
@@ -122,27 +121,37 @@ function make(version: string, repository: string | undefined, out: string): voi
   writeFileSync(join(out, 'waybill.rb'), formula(url, sha256(tarball)))
   const chart = join(out, `waybill-chart-${version}.tgz`)
   const same = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner']
-  run('tar', '-czf', chart, ...same, '-C', 'examples/helm', 'waybill')
+  programOutput('tar', '-czf', chart, ...same, '-C', 'examples/helm', 'waybill')
   writeFileSync(join(out, 'notes.md'), `${notes(read('CHANGELOG.md'), version)?.text ?? ''}\n`)
+  if (reasonAgainst() === null) {
+    await buildExecutable(join(out, EXECUTABLE))
+    programOutput('gzip', '-n', join(out, EXECUTABLE))
+  }
   const sums = readdirSync(out).map((file) => `${sha256(join(out, file))}  ${file}\n`)
   writeFileSync(join(out, 'SHA256SUMS'), sums.join(''))
 }
+
+const EXECUTABLE = 'waybill-linux-x64'
 
 /** Options that leave out dependencies that an installed package lacks. */
 const omitted = ['--omit', 'dev', '--omit', 'optional', '--omit', 'peer']
 
 function report(version: string, out: string): string {
   const size = (file: string) => `${(readFileSync(join(out, file)).length / 1000).toFixed(0)} kB`
+  const executable = () =>
+    existsSync(join(out, `${EXECUTABLE}.gz`))
+      ? `${EXECUTABLE}.gz of ${size(`${EXECUTABLE}.gz`)}`
+      : `no executable (${reasonAgainst()})`
   const { packages } = JSON.parse(readFileSync(join(out, 'sbom.spdx.json'), 'utf8'))
   return `would be published:
   package   waybill ${version}, ${size(`waybill-${version}.tgz`)}, with provenance
   image     waybill:${version} for linux/amd64 and linux/arm64, with SBOM and provenance
-  release   v${version} with the package, waybill-chart-${version}.tgz, waybill.rb, sbom.spdx.json (${packages.length} packages)
+  release   v${version} with the package, ${executable()}, waybill-chart-${version}.tgz, waybill.rb, sbom.spdx.json (${packages.length} packages)
 the files are in ${out}; SHA256SUMS has their digests
 nothing was published`
 }
 
-function main(): void {
+async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       'dry-run': { type: 'boolean', default: false },
@@ -158,14 +167,14 @@ function main(): void {
   const bad = values['dry-run'] ? wrong : [...wrong, ...open]
   if (bad.length > 0) throw new Error(`this is no release of ${version}:\n  ${bad.join('\n  ')}`)
   const out = join(root, values.out)
-  make(version, values.repository, out)
+  await make(version, values.repository, out)
   for (const each of open) console.log(`still to do: ${each}`)
   console.log(report(version, out))
 }
 
 if (import.meta.main)
   try {
-    main()
+    await main()
   } catch (error) {
     console.error(`release: ${(error as Error).message}`)
     process.exitCode = 1

@@ -2,19 +2,21 @@
 // checks catch every must-fail gateway. Runs all gateways, several at a time, repeats the survivors alone,
 // and writes docs/selftest/must-fail.json. NAME… runs only these gateways and writes nothing, or with
 // --update their lines of the file. --check runs all and writes nothing; --sample N runs N of them (see
-// sample.ts) and writes nothing; --cross runs all checks against each. Exit code 1 if a gateway survived or a
+// results.ts) and writes nothing; --cross runs all checks against each. Exit code 1 if a gateway survived or a
 // finding never failed.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { requirementsFor, withoutDialect } from '../../conformance/requirements/applicability.ts'
-import { PROFILES } from '../../conformance/requirements/profiles.ts'
-import { readRequirements } from '../../conformance/requirements/requirements.ts'
+import {
+  PROFILES,
+  readRequirements,
+  requirementsFor,
+  withoutDialect,
+} from '../../conformance/requirements/requirements.ts'
 import { fileOf, mustFail } from '../../conformance/selftest/must-fail/registry.ts'
-import { type MustFailResult, requirementOf, tryMustFail } from '../../conformance/selftest/run-must-fail.ts'
+import { type MustFailResult, requirementOf, tryMustFail } from '../../conformance/selftest/run.ts'
 import { GUARDS } from './pages.ts'
-import { type MustFailResults, readMustFail, writeMustFail } from './results.ts'
-import { type Sample, sample } from './sample.ts'
+import { type MustFailResults, readMustFail, type Sample, sample, writeMustFail } from './results.ts'
 
 /** Number of concurrent gateways. They mostly wait for windows, cool-downs and gates. */
 const AT_ONCE = 6

@@ -1,7 +1,7 @@
 // `npm run selftest -- must-pass`: checks that the conformance suite does not fail gateways that are unusual
 // but correct. Runs all gateways, several at a time, and writes docs/selftest/must-pass.json. NAME… runs only
 // these gateways and writes nothing (with --update, their rows); --check runs all and writes nothing;
-// --sample N runs N of them (see sample.ts) and writes nothing. Exit code 1 if the suite wrongly fails a
+// --sample N runs N of them (see results.ts) and writes nothing. Exit code 1 if the suite wrongly fails a
 // gateway, even if the gateway passes in a second run alone. Only a check that was inconclusive may pass in
 // the second run.
 import { fork } from 'node:child_process'
@@ -9,10 +9,15 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { fileOf, mustPass } from '../../conformance/selftest/must-pass/registry.ts'
-import { type MustPassResult, tryMustPass } from '../../conformance/selftest/run-must-pass.ts'
-import { onlyOption } from './only.ts'
-import { type MustPassResults, readMustPass, writeMustPass } from './results.ts'
-import { type Sample, sample } from './sample.ts'
+import { type MustPassResult, tryMustPass } from '../../conformance/selftest/run.ts'
+import {
+  type MustPassResults,
+  onlyOption,
+  readMustPass,
+  type Sample,
+  sample,
+  writeMustPass,
+} from './results.ts'
 
 /** Number of processes, with one gateway each. They mostly wait for windows, cool-downs and gates. */
 const AT_ONCE = 3

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { requirementsNamed } from './only.ts'
+import { requirementsNamed } from './results.ts'
 
 test('--only accepts names one by one or with commas, and refuses unknown names', () => {
   assert.equal(requirementsNamed(undefined), undefined)

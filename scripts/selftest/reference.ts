@@ -10,11 +10,16 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { PROFILES } from '../../conformance/requirements/profiles.ts'
+import { valuesOf } from '../../conformance/launch/mock.ts'
+import { reservePort } from '../../conformance/launch/port.ts'
+import { type Started, start } from '../../conformance/launch/start.ts'
+import { PROFILES } from '../../conformance/requirements/requirements.ts'
 import { type Conformed, type ConformOptions, conform } from '../../conformance/run.ts'
-import { conformByUrl } from '../../conformance/selftest/by-url.ts'
 import { ownTargets, readTarget } from '../../conformance/target/read.ts'
-import { onlyOption } from './only.ts'
+import { onlyOption } from './results.ts'
+
+/** Environment variable that passes the key to a gateway that is tested by its address. */
+const KEY = 'WAYBILL_CONFORM_KEY'
 
 const target = (name: string) => readTarget(join(ownTargets, `${name}.yaml`))
 type Way = (options: Omit<ConformOptions, 'target'>) => Promise<Conformed>
@@ -92,3 +97,34 @@ process.stdout.write(
   failures.size === 0 ? `no failure in ${times * ways.length} runs\n` : `${failures.size} checks failed\n`,
 )
 process.exit(failures.size + differing.length > 0 ? 1 : 0)
+
+/** Runs `conform` on a target that is started here; passes only its address. */
+async function conformByUrl({ target, ...options }: ConformOptions): Promise<Conformed> {
+  const { port, release } = await reservePort()
+  const fixed = JSON.parse(JSON.stringify(target).replaceAll('{{port}}', String(port)))
+  // The reference's short time-outs belong to a variant.
+  const { time_outs: _, ...capabilities } = target.capabilities
+  let gateway: Started | null = null
+  try {
+    return await conform({
+      ...options,
+      target: {
+        ...target,
+        start: { url: `http://127.0.0.1:${port}` },
+        instances: 1,
+        key_env: KEY,
+        env: {},
+        files: {},
+        capabilities,
+        variants: {},
+      },
+      async onMock(mock) {
+        gateway = await start(fixed, { values: valuesOf(mock), variant: null })
+        process.env[KEY] = gateway.running.keys.client!
+      },
+    })
+  } finally {
+    await (gateway as Started | null)?.dispose()
+    await release()
+  }
+}

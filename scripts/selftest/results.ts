@@ -1,7 +1,13 @@
-// Reads and writes docs/selftest/*.json: the latest result of every gateway that tests the suite, one on each
-// line. The pages of the site about these gateways are built from these files.
+// Results of the self-tests on disk, the option `--only`, and the sample of a run that has no time for all cases:
+// first those that the last day's commits affect, then by the commit's hash. The same commit selects the same cases.
+
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { z } from 'zod'
+import { readRequirements, requirementsFor } from '../../conformance/requirements/requirements.ts'
+import { ownTargets, readTarget } from '../../conformance/target/read.ts'
 
 const texts = z.record(z.string(), z.string())
 const counts = { date: z.string(), seconds: z.number(), at_once: z.number() }
@@ -55,3 +61,58 @@ function write(name: string, { whole_run, gateways }: MustFailResults | MustPass
 }
 export const writeMustFail = (results: MustFailResults): void => write('must-fail', results)
 export const writeMustPass = (results: MustPassResults): void => write('must-pass', results)
+
+/**
+ * Returns the requirements that `--only A,B --only C` names; undefined without the option. Throws for an
+ * unknown requirement, because an empty run would find nothing wrong.
+ */
+export function requirementsNamed(given: readonly string[] | undefined): string[] | undefined {
+  const ids = given?.flatMap((each) => each.split(','))
+  const known = new Set(
+    requirementsFor(readRequirements(), 'waybill', readTarget(join(ownTargets, 'waybill.yaml'))).map(
+      ({ id }) => id,
+    ),
+  )
+  const unknown = ids?.filter((id) => !known.has(id)) ?? []
+  if (unknown.length > 0)
+    throw new Error(`--only: ${unknown.join(', ')} is no requirement of conformance/requirements`)
+  return ids
+}
+
+/** Returns the requirements of `--only`, or exits with a one-line error. */
+export function onlyOption(script: string, given: readonly string[] | undefined): string[] | undefined {
+  try {
+    return requirementsNamed(given)
+  } catch (cause) {
+    process.stderr.write(`${script}: ${(cause as Error).message}\n`)
+    process.exit(2)
+  }
+}
+
+export interface Sample {
+  readonly names: readonly string[]
+  /** Message with the numbers of selected and existing cases, and the command for the rest. */
+  readonly about: string
+}
+
+const git = (...args: string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim()
+
+/** Returns at most `size` names, beginning with those affected by a change. */
+export function sample(
+  all: readonly string[],
+  size: number,
+  isConcerned: (name: string, changed: ReadonlySet<string>) => boolean,
+): Sample {
+  if (!Number.isInteger(size) || size < 1) throw new Error('--sample: must be a whole number from 1 on')
+  const commit = git('rev-parse', 'HEAD')
+  const base = git('rev-list', '-1', '--before=1 day ago', 'HEAD')
+  const changed = new Set(base ? git('diff', '--name-only', base, 'HEAD').split('\n') : [])
+  const concerned = new Set(all.filter((name) => isConcerned(name, changed)))
+  const place = (name: string): string =>
+    `${concerned.has(name) ? 0 : 1} ${createHash('sha256').update(`${commit} ${name}`).digest('hex')}`
+  const order = new Map(all.map((name) => [name, place(name)]))
+  const names = all.toSorted((a, b) => (order.get(a)! < order.get(b)! ? -1 : 1)).slice(0, size)
+  const tried = names.filter((name) => concerned.has(name)).length
+  const about = `a sample of ${names.length} of ${all.length}, by commit ${commit.slice(0, 7)}: ${tried} of the ${concerned.size} that the last day's changes concern, ${names.length - tried} others; without --sample: all`
+  return { names, about }
+}

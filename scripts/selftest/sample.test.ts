@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { sample } from './sample.ts'
+import { sample } from './results.ts'
 
 const all = Array.from({ length: 50 }, (_, index) => `case-${index}`)
 

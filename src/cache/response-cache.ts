@@ -5,8 +5,7 @@ import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Config, RouteConfig } from '../config/load.ts'
 import { type Target, targetId } from '../core/call.ts'
-import type { CachedAnswer } from './recorder.ts'
-import { Recorder } from './recorder.ts'
+import { type CachedAnswer, Recorder } from './recorder.ts'
 
 /** Fields that identify equal requests. */
 interface CacheableRequest {

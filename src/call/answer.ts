@@ -1,5 +1,6 @@
-// Sends the complete result of a call to the client: a stream, a whole answer, or an error. Returns the
-// values to record in each case. The start of a stream is the only value written here.
+// Sends the complete result of a call to the client: a stream, a whole answer, an error, or an answer from the cache. With
+// `answer_model: requested` of a route, it names the requested model. Returns the values to record in each case, and the
+// write that closes the record. The start of a stream is the only value written here.
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { CachedAnswer } from '../cache/recorder.ts'
 import type { RouteConfig } from '../config/load.ts'
@@ -14,21 +15,29 @@ import type {
   Tokens,
 } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { KnownCost } from '../core/record.ts'
 import { completed, Transcript } from '../core/token-estimate.ts'
-import type { ClientRequest } from '../dialects/client-request.ts'
-import type { ClientDialect } from '../dialects/dialect.ts'
+import type { ClientRequest } from '../dialects/blocks.ts'
+import { type ClientDialect, COMMENT } from '../dialects/dialect.ts'
 import { countEvents, type RelayOptions, type RelayResult, relayStream } from '../http/relay.ts'
 import { delivered, encodeHeader, replyError, replyRelayed, routeHeaders, withLosses } from '../http/reply.ts'
-import { type Failure, MAX_ERROR_BYTES, type Streaming, type Whole } from '../providers/attempt-result.ts'
-import { lossesOf, type Provider, type SendResult } from '../providers/send.ts'
+import { JsonStructureError } from '../json/splice.ts'
+import {
+  type Failure,
+  MAX_ERROR_BYTES,
+  providerErrorIn,
+  type Streaming,
+  type Whole,
+} from '../providers/attempt-result.ts'
+import { lossesOf, type Provider, type SendResult, sentenceIn } from '../providers/send.ts'
 import { waitingTime } from '../providers/waiting-time.ts'
 import { detached, type REPORTED } from '../shared/boundary.ts'
 import { isOtherModel } from '../shared/model-names.ts'
 import type { Mask } from '../shared/redact.ts'
 import { LARGE_BYTES } from '../shared/turns.ts'
+import type { EndedAttempt, Write } from '../store/writes.ts'
 import type { AnswerKeeping } from './answer-keeping.ts'
 import type { CallContext } from './context.ts'
-import { renameAnswer, renameEvent } from './rename-model.ts'
 
 /** A recorded call that is waiting for its answer. */
 export interface Answering {
@@ -90,7 +99,7 @@ function answerStream(
     withholdUsage: !request.wantsUsage,
     show: partAsSent(answering, providerOf(result, answering), result.translation !== null),
     errorEvent: (error, events) => dialect.errorEvent(error, call.id, events),
-    ping: result.translation && (dialect.ping ?? COMMENT),
+    ping: result.translation && (dialect.ping ?? dialect.comment ?? COMMENT),
     idle: context.config.resilience.idle,
     keyName: call.keyName,
     onPart(bytes, parsed) {
@@ -124,7 +133,13 @@ function answerStream(
         containerId,
         ttftMs,
       },
-      attempt: { outcome: outcomeOf(relayed), status, errorCode, tokens },
+      attempt: {
+        outcome: outcomeOf(relayed),
+        status,
+        errorCode,
+        tokens,
+        refusal: sentenceIn({ status, error: relayed.error }, request),
+      },
     })
   })
   relayStream(response, exchange, options, relayed)
@@ -135,9 +150,6 @@ function outcomeOf({ state, errorCode }: RelayResult): AttemptEnd['outcome'] {
   if (state === 'aborted') return 'aborted'
   return errorCode === 'upstream_timeout' ? 'timed_out' : 'failed'
 }
-
-/** Comment that keeps a connection alive, for dialects without an event for this purpose. */
-const COMMENT = ': ping\n\n'
 
 /** Returns a part of a stream for the client, unchanged except for a renamed model or a masked key. */
 function partAsSent(
@@ -211,7 +223,7 @@ function sendWhole(bytes: Buffer, answer: Whole, result: SendResult, answering: 
 }
 
 /** Maximum length of a model's name in a header, in characters. */
-const MAX_NAME_LENGTH = 256
+export const MAX_NAME_LENGTH = 256
 
 /** Returns the outcome of a call whose answer was complete: `aborted` if the client has disconnected. */
 export const ending = (whole: boolean, status: number) =>
@@ -252,9 +264,11 @@ function answerRefusal(
   answering: Answering,
 ): AnswerResult {
   const errorCode = relayError(status, body, headers, result, answering)
+  const error = providerErrorIn(body, upstreamOf(result, answering))
+  const refusal = sentenceIn({ status, error }, answering.request)
   return {
     outcome: { state: 'failed', status, errorCode, responseModel: null, ttftMs: null },
-    attempt: { outcome: 'failed', status, errorCode, tokens: null },
+    attempt: { outcome: 'failed', status, errorCode, tokens: null, refusal },
   }
 }
 
@@ -373,4 +387,149 @@ const headersOf = (provider: Failure['headers'], result: SendResult, answering: 
   if (translation || !headers[requestIdHeader]) headers[requestIdHeader] = call.id
   if (result.adjusted.length > 0) headers['x-gateway-adjusted'] = result.adjusted.join(', ')
   return withLosses(headers, lossesOf(result) ?? [])
+}
+
+export type Closing = Extract<Write, { kind: 'close' }>
+
+/** Returns the write that closes a call. `cost`: only if the target's price says nothing about it. */
+export function closingOf(
+  given: Omit<Closing, 'kind' | 'at' | 'cost' | 'earlier'> & {
+    readonly cost?: Closing['cost'] | null
+    readonly earlier?: KnownCost | null
+  },
+  { price, mask, now }: Pick<CallContext, 'price' | 'mask' | 'now'>,
+): Closing {
+  const at = now()
+  const { target, ended, outcome, earlier } = given
+  const closing: Closing = {
+    kind: 'close',
+    id: given.id,
+    at,
+    requestsSent: given.requestsSent,
+    fallbacks: given.fallbacks,
+    target,
+    ended: ended && maskedEnd(ended, mask),
+    cost: given.cost ?? price(target, (ended ?? outcome).tokens, at, outcome.responseModel),
+    outcome: {
+      state: outcome.state,
+      status: outcome.status,
+      errorCode: maskedCode(outcome.errorCode, mask),
+      responseModel: maskedName(outcome.responseModel, mask),
+      responseId: maskedName(outcome.responseId, mask),
+      containerId: maskedName(outcome.containerId, mask),
+      cacheLost: outcome.cacheLost ?? null,
+      planLimits: outcome.planLimits ?? null,
+      latencyMs: outcome.latencyMs,
+      ttftMs: outcome.ttftMs,
+      tokens: outcome.tokens,
+    },
+  }
+  return earlier ? { ...closing, earlier } : closing
+}
+
+/** Returns the end of an attempt without secrets. */
+export const maskedEnd = (ended: EndedAttempt, mask: Mask): EndedAttempt => ({
+  n: ended.n,
+  target: ended.target,
+  outcome: ended.outcome,
+  status: ended.status,
+  errorCode: maskedCode(ended.errorCode, mask),
+  refusal: maskedName(ended.refusal, mask),
+  tokens: ended.tokens,
+  losses: ended.losses ?? null,
+  adjusted: ended.adjusted ?? null,
+  credential: ended.credential ?? null,
+  transport: ended.transport ?? null,
+})
+
+/** Masks an error code, because a provider may put anything into the code, even its key. */
+export const maskedCode = (code: string | null, mask: Mask): string | null =>
+  code === null ? null : mask(code)
+
+/**
+ * Maximum masked length of a model's name, an id or a sentence, in characters. The record stores fewer, so no secret is
+ * cut in two.
+ */
+const MAX_MASKED_LENGTH = 4_096
+
+const maskedName = (name: string | null | undefined, mask: Mask): string | null =>
+  name ? mask(name.slice(0, MAX_MASKED_LENGTH)) : null
+
+/** Returns an answer or an event with its model renamed. Returns it unchanged if it names no model. */
+type Rename = (bytes: Buffer, parsed: ParsedEvent) => Buffer
+
+type Renamer = Pick<ClientDialect, 'renameModel'>
+
+// Encodes the model's name. Latin-1 maps each byte to one character, so invalid UTF-8 survives unchanged.
+const asLatin1 = (model: string): string => Buffer.from(JSON.stringify(model)).toString('latin1')
+
+/** Renames the model in a whole answer. */
+export const renameAnswer =
+  (dialect: Renamer, model: string): Rename =>
+  (bytes, parsed) =>
+    parsed.model === null
+      ? bytes
+      : Buffer.from(dialect.renameModel(bytes.toString('latin1'), asLatin1(model)), 'latin1')
+
+/** A line of data. A byte order mark may precede the first line of a stream; a line with one elsewhere is no data. */
+const DATA = /^((?:(?<![\s\S])\xef\xbb\xbf)?data: ?)(.*)$/gm
+
+/**
+ * Renames the model in an event. JSON on several `data:` lines stays on them, since no value contains a line
+ * end.
+ */
+export const renameEvent =
+  (dialect: Renamer, model: string): Rename =>
+  (bytes, parsed) => {
+    if (parsed.model === null) return bytes
+    const text = bytes.toString('latin1')
+    const before = [...text.matchAll(DATA)].map(([, , data]) => data)
+    const lines = renamed(dialect, before.join('\n'), model)?.split('\n')
+    if (lines?.length !== before.length) return bytes // a repeated member had a value on several lines
+    const made = lines.values()
+    return Buffer.from(
+      text.replace(DATA, (_, field) => field + made.next().value),
+      'latin1',
+    )
+  }
+
+/** Returns the data with its model renamed; null if it is not JSON, because a later event begins with a byte order mark. */
+function renamed(dialect: Renamer, data: string, model: string): string | null {
+  try {
+    return dialect.renameModel(data, asLatin1(model))
+  } catch (error) {
+    if (error instanceof JsonStructureError) return null
+    throw error
+  }
+}
+
+/** Throws only if the gateway itself fails. The `attempt` in the reported result is the original one. */
+export function answerCached(
+  { contentType, parts, model, tokens, losses, renamed }: CachedAnswer,
+  answering: Answering,
+): void {
+  const { call, request, route, response, context } = answering
+  const wanted = parts.filter(({ usageOnly }) => !usageOnly || request.wantsUsage)
+  const headers = routeHeaders(
+    call,
+    route,
+    route.candidates[0],
+    0,
+    { 'content-type': contentType },
+    /^$/,
+    context.mask,
+  )
+  withLosses(headers, losses)['cache-control'] = 'no-store'
+  if (renamed.length > 0) headers['x-gateway-adjusted'] = renamed.join(', ')
+  const body = wanted.length === 1 ? wanted[0]!.bytes : Buffer.concat(wanted.map(({ bytes }) => bytes))
+  if (!call.stream) headers['content-length'] = body.length
+  response.writeHead(200, headers)
+  const ttftMs = answering.elapsed()
+  response.end(body)
+  delivered(response, call.keyName, context.config.resilience.idle, (whole) =>
+    answering.answered({
+      outcome: { ...ending(whole, 200), responseModel: model, ttftMs },
+      attempt: { outcome: 'answered', status: 200, errorCode: null, tokens },
+    }),
+  )
 }

@@ -2,17 +2,16 @@
 // gateway polls the provider until a call ends or its time is over, and then closes the record with the cost.
 // The record stays open across a restart, and only the client can cancel the call. Independent of the
 // dialect.
-import type { AttemptEnd, CallState, ParsedEvent } from '../core/call.ts'
-import { timeOfId } from '../core/call.ts'
+import { type AttemptEnd, type CallState, type ParsedEvent, timeOfId } from '../core/call.ts'
 import { noMemory } from '../http/call-slots.ts'
 import { after, detached, signalAfter, stray } from '../shared/boundary.ts'
 import type { Timer } from '../shared/clock.ts'
 import { MEMORY } from '../shared/memory.ts'
 import type { Store } from '../store/store.ts'
-import { askForKept } from './ask-for-kept.ts'
+import { maskedCode } from './answer.ts'
 import type { BackgroundRun, BackgroundRunner } from './background-run.ts'
-import { maskedCode } from './closing.ts'
 import type { CallContext } from './context.ts'
+import { askForKept } from './kept-answers.ts'
 
 interface BackgroundDeps {
   readonly write: Store['write']

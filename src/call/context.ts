@@ -9,12 +9,14 @@ import type { KeyLimits } from '../http/limits.ts'
 import type { LearnedRefusals } from '../models/learned.ts'
 import type { Pricer } from '../pricing/pricing.ts'
 import type { Provider } from '../providers/send.ts'
+import type { KeptCalls } from '../responses-store/kept-calls.ts'
 import type { ResponseStore } from '../responses-store/response-store.ts'
 import type { Router } from '../routing/router.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { Store } from '../store/store.ts'
 import type { BackgroundRunner } from './background-run.ts'
 import type { GivenItems } from './given-items.ts'
+import type { Plans } from './plan.ts'
 import type { RunsHere } from './run-here.ts'
 
 export interface CallContext {
@@ -27,6 +29,10 @@ export interface CallContext {
   }
   /** Responses that the gateway stores; null if it stores none. */
   readonly responses: ResponseStore | null
+  /** Calls whose bodies are kept; null without a key to encrypt them. */
+  readonly kept: KeptCalls | null
+  /** Names of the gateway keys whose calls are kept. */
+  readonly keptKeys: ReadonlySet<string | null>
   /** Items of answers that clients may name instead of sending them. */
   readonly items: GivenItems
   /** Background calls that continue at their provider. */
@@ -39,6 +45,8 @@ export interface CallContext {
   /** Limits of the keys. Throws if a key has used up its budget or reached its rate limit. */
   readonly limits: KeyLimits
   readonly providers: ReadonlyMap<string, Provider>
+  /** Finds the plans of plain calls; null if all calls take the general way. */
+  readonly plans: Plans | null
   /** Refusals learned from providers. */
   readonly learned: LearnedRefusals
   /** Settings for traces; null if tracing is off. */

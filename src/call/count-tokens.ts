@@ -4,19 +4,17 @@
 import type { ServerResponse } from 'node:http'
 import type { Target } from '../core/call.ts'
 import type { CallerCredential } from '../credentials/caller-credential.ts'
-import type { ClientRequest } from '../dialects/client-request.ts'
+import type { ClientRequest } from '../dialects/blocks.ts'
 import type { ClientDialect, TokenCounting } from '../dialects/dialect.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
 import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
 import { abortAfter, detached, once, stray } from '../shared/boundary.ts'
-import { ask } from './ask-for-kept.ts'
 import type { CallContext } from './context.ts'
+import { maskingOwn, readRequest, unknownModel } from './find-route.ts'
+import { ask } from './kept-answers.ts'
 import { withNamedItems } from './named-items.ts'
-import { maskingOwn } from './own-credential.ts'
 import { stateFor } from './provider-state.ts'
-import { readRequest } from './read-request.ts'
-import { unknownModel } from './unknown-model-error.ts'
 
 /** Returns a dialect's endpoints for counting tokens. */
 export const countEndpoints = (

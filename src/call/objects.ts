@@ -4,7 +4,7 @@
 // record. Administrators can reach all.
 import type { Config } from '../config/load.ts'
 import { GatewayError } from '../core/errors.ts'
-import { isGoogleFileAddress, objectName, withoutEscapes } from '../dialects/object-name.ts'
+import { isGoogleFileAddress, objectName, withoutEscapes } from '../dialects/kept.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import type { Caller } from '../http/caller.ts'
 import { repeatedMember } from '../json/repeated.ts'
@@ -117,7 +117,7 @@ export const namedElsewhere = (text: string): readonly string[] => [
 
 /** Ids in a string that may name an object, in the formats of OpenAI, Anthropic and Google. */
 const WORDS =
-  /(?:file[-_]|batch_|msgbatch_|container_|cntr_|conv_)[A-Za-z0-9_-]{6,250}|files\/[A-Za-z0-9_-]{1,250}/g
+  /(?:file[-_]|batch_|msgbatch_|skill_|container_|cntr_|conv_)[A-Za-z0-9_-]{6,250}|files\/[A-Za-z0-9_-]{1,250}/g
 const IS_OBJECT =
   /^(?:(?:file[-_]|batch_|msgbatch_|container_|cntr_|conv_)[\w-]+|(?:files|cachedContents)\/[\w-]+)$/
 const IS_CONTAINER = /^(?:container_|cntr_|conv_)[\w-]+$/
@@ -125,7 +125,9 @@ const IS_CONTAINER = /^(?:container_|cntr_|conv_)[\w-]+$/
 const MAX_NAME_CHARACTERS = 4_000
 /** A text without this has no name and no member. */
 const MAY_NAME = new RegExp(
-  ['file', 'batch_', 'container_', 'cntr_', 'conv_', ...OBJECT_MEMBERS, ...ANSWER_MEMBERS].join('|'),
+  ['file', 'batch_', 'skill_', 'container_', 'cntr_', 'conv_', ...OBJECT_MEMBERS, ...ANSWER_MEMBERS].join(
+    '|',
+  ),
 )
 /** White space that would part a member from its value in the next piece. */
 const LONG_SPACE = /[ \t\r\n]{100,}/g

@@ -84,6 +84,9 @@ for (const [name, [path, body], most] of [
     assert.ok(me.spent_usd >= passed * 0.02 && me.spent_usd <= 0.05 + most, `$${me.spent_usd}`)
   })
 
+/** Spellings of one model, with the dearest model at the end. */
+const MANY = [...Array.from({ length: 100 }, (_, n) => FLASH.replace('-', '-'.repeat(n + 1))), OPUS]
+
 /** Makes a call, and returns what is set aside during it. */
 async function setAside(t: TestContext, [path, body]: readonly [string, object], more = '') {
   const gateway = await shared(t, setup('{ usd: 1000, unpriced: allow }', more))
@@ -115,6 +118,11 @@ for (const [what, call, usd] of [
   [
     'models by Anthropic’s spelling',
     chat(`openrouter/${FLASH}`, { models: ['anthropic/claude-opus-5-5'] }),
+    IN_OPUS,
+  ],
+  [
+    'a model after the asked one, many times',
+    chat(`openrouter/${FLASH}`, { models: [...Array(100).fill(FLASH), OPUS] }),
     IN_OPUS,
   ],
   ['fallbacks as texts', chat(`openrouter/${FLASH}`, { fallbacks: [OPUS] }), IN_OPUS],
@@ -164,6 +172,11 @@ for (const [what, call, usd] of [
     IN_HAIKU + IN_OPUS,
   ],
   [
+    'an advisor that may be asked three times',
+    claude({ tools: [{ type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-5-5', max_uses: 3 }] }),
+    IN_HAIKU + 3 * IN_OPUS,
+  ],
+  [
     'a client’s own tool',
     claude({ tools: [{ name: 'f', input_schema: { type: 'object' }, model: 'claude-opus-5-5' }] }),
     IN_HAIKU,
@@ -201,6 +214,7 @@ test('a named model without a price counts as a call without a price', async (t)
     ],
     [claude({ fallbacks: 'default' }), /default/],
     [claude({ fallbacks: [{ model: 'claude-zeta-9' }] }), /claude-zeta-9/],
+    [chat(`openrouter/${FLASH}`, { models: MANY }), /more than 64/],
   ] as const) {
     const refused = await post('{ usd: 1000 }', call)
     assert.deepEqual([refused.status, refused.sent], [403, 0], refused.text)
@@ -211,12 +225,17 @@ test('a named model without a price counts as a call without a price', async (t)
   }
 })
 
+const batch = (more: object) => ({
+  requests: [{ custom_id: 'a', params: { model: 'claude/m', messages, max_tokens: 9, ...more } }],
+})
+
 test('a provider with `other_models: refuse` gets no request that names other models', async (t) => {
   const gateway = await shared(t, {
     providers: { alpha: dearest, beta: dearest, claude: dearest },
     dialects: { alpha: ['chat', 'responses'], beta: ['chat'], claude: ['messages'] },
     refusing: ['alpha', 'claude'],
-    config: `routes:
+    config: `passthrough: [completions, batches]
+routes:
   both: { strategy: cheapest, targets: [ { model: alpha/m }, { model: beta/m } ] }
   set: { targets: [ { model: alpha/m, request: { set: { models: [m, other] } } } ] }
   cleared: { targets: [ { model: alpha/m, request: { omit: [models] } } ] }`,
@@ -228,9 +247,13 @@ test('a provider with `other_models: refuse` gets no request that names other mo
   }
   for (const [call, member] of [
     [chat('alpha/m', { models: ['m', 'other'] }), 'models'],
+    [chat('alpha/m', { models: [...Array(100).fill('m'), 'other'] }), 'models'],
+    [chat('alpha/m', { models: Array(100).fill('m'), fallbacks: ['other'] }), 'fallbacks'],
     [chat('alpha/m', { providerOptions: { gateway: { models: ['other'] } } }), 'providerOptions'],
     [['/v1/responses', { model: 'alpha/m', input: '?', models: ['other'] }], 'models'],
     [['/v1/messages', { model: 'claude/m', messages, max_tokens: 9, fallbacks: 'default' }], 'fallbacks'],
+    [['/v1/completions', { model: 'alpha/m', prompt: '?', models: ['other'] }], 'models'],
+    [['/v1/messages/batches', batch({ fallbacks: [{ model: 'other' }] })], 'fallbacks'],
     [chat('set', {}), 'models'],
   ] as const) {
     const { status, text, sent, json } = await post(call)
@@ -242,6 +265,8 @@ test('a provider with `other_models: refuse` gets no request that names other mo
     chat('cleared', { models: ['other'] }),
     chat('claude/m', { models: ['other'] }), // translated, so the list does not arrive
     chat('beta/m', { models: ['other'] }),
+    ['/v1/completions', { model: 'beta/m', prompt: '?', models: ['other'] }] as const,
+    ['/v1/messages/batches', batch({})] as const,
   ])
     assert.equal((await post(call)).sent, 1, JSON.stringify(call))
   const moved = await post(chat('both', { models: ['other'] }))

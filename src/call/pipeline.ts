@@ -1,71 +1,71 @@
-// One call from its request to its closed record, the same for every dialect. The steps of `ClientCall` are
-// in the order of execution, and each step starts the next: admit, read, route, record, send, answer, close.
-// Branches are in other files: provider-stored state in `provider-state.ts`, the cache in `answer-cached.ts`,
+// The general way of a call, from its body to its closed record, the same for every dialect. `PlainCall` in `plain-call.ts`
+// hands over all calls that are not plain. The steps of `ClientCall` are in the order of execution, and each step starts
+// the next: route, record, send, answer, close. Branches are in other files: provider-stored state in `provider-state.ts`,
 // additional attempts in `../providers/send.ts`, and streams in `answer.ts`. Independent of the dialect.
 // Every open record is eventually closed.
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { CachedAnswer } from '../cache/recorder.ts'
 import type { RouteConfig } from '../config/load.ts'
 import { type AnswerTrace, CallTrace } from '../core/artifact.ts'
-import { type Call, type Route, type Target, timeOfId } from '../core/call.ts'
-import { asGatewayError, GatewayError } from '../core/errors.ts'
+import type { Call, Route, Target } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
 import { addCosts, costOfAttempt, type KnownCost } from '../core/record.ts'
 import { traceHeaders, traceparentOf } from '../core/tracing.ts'
 import { planLimitsIn } from '../credentials/plan-limits.ts'
-import type { ClientRequest } from '../dialects/client-request.ts'
+import type { ClientRequest } from '../dialects/blocks.ts'
 import type { ClientDialect, ReadRequest } from '../dialects/dialect.ts'
-import { type BodyTaker, type JsonBody, readJson } from '../http/body.ts'
-import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
-import { replyError } from '../http/reply.ts'
+import type { JsonBody } from '../http/body.ts'
+import type { Admitted } from '../http/endpoint.ts'
 import type { UpstreamExchange } from '../providers/exchange.ts'
-import { type NextAttempt, type SendListener, type SendResult, sendToProvider } from '../providers/send.ts'
+import {
+  type BegunAttempt,
+  goOnSending,
+  lossesOf,
+  type NextAttempt,
+  type SendListener,
+  type SendResult,
+  sendToProvider,
+} from '../providers/send.ts'
+import type { Keeping } from '../responses-store/kept-calls.ts'
 import { conversationTooLong } from '../responses-store/response-store.ts'
 import type { AttemptTracker } from '../routing/attempt-tracker.ts'
-import { detached, once, REPORTED, stray } from '../shared/boundary.ts'
-import { clock } from '../shared/clock.ts'
+import { detached, type REPORTED } from '../shared/boundary.ts'
+import type { EndedAttempt } from '../store/writes.ts'
 import { originOf } from '../websocket/inner-socket.ts'
-import { type Answering, type AnswerResult, answerClient } from './answer.ts'
-import { answerCached } from './answer-cached.ts'
+import {
+  type Answering,
+  type AnswerResult,
+  answerCached,
+  answerClient,
+  type Closing,
+  closingOf,
+} from './answer.ts'
 import { AnswerKeeping, type Storing } from './answer-keeping.ts'
 import type { BackgroundRun } from './background-run.ts'
-import { type Closing, closingOf, maskedCode, maskedName } from './closing.ts'
 import type { CallContext } from './context.ts'
-import { findRoute, type RoutedRequest } from './find-route.ts'
+import { describedCall, findRoute, mayUseCallers, type RoutedRequest, readRequest } from './find-route.ts'
+import { GeneralCall } from './general-call.ts'
 import { type WithItems, withNamedItems } from './named-items.ts'
-import { maskingOwn, mayUseCallers } from './own-credential.ts'
 import { type KeptState, type NamedState, stateFor } from './provider-state.ts'
-import { readRequest } from './read-request.ts'
 import { plainIfRunHere, RunHere } from './run-here.ts'
 
-/** Returns the endpoints at which calls of a dialect arrive. */
-export const callEndpoints = (dialect: ClientDialect): CallEndpoint<CallContext>[] =>
-  [dialect.path, ...(dialect.alsoAt ?? [])].map((path) => ({
-    path,
-    keyParameter: dialect.keyParameter,
-    hasWebSocket: dialect.hasWebSocket,
-    summary: dialect.summary,
-    request: dialect.schema,
-    errorBody: dialect.errorBody,
-    errorSchema: dialect.errorSchema,
-    requestIdHeader: dialect.requestIdHeader,
-    handle: (admitted, response, context) => new ClientCall(dialect, admitted, response, context).admit(),
-  }))
+/** A plain call that is on record, as far as the general way needs it. */
+export interface RecordedCall {
+  readonly request: ClientRequest
+  readonly route: Route
+  readonly call: Call
+  readonly tracker: AttemptTracker
+  readonly trace: CallTrace
+  readonly keepsAnswer: boolean
+  /** True if a fault ends the call after its answer was read. */
+  readonly isAnswered: boolean
+}
 
-class ClientCall implements BodyTaker, Answering, SendListener {
+export class ClientCall extends GeneralCall<UpstreamExchange> implements Answering, SendListener {
   readonly dialect: ClientDialect
-  response: ServerResponse
-  readonly context: CallContext
-  readonly #admitted: Admitted
-  /** Arrival in ms of the `performance` clock. */
-  readonly #start = clock.monotonic()
-  #state: 'arriving' | 'on record' | 'closed' = 'arriving'
-  /** True once the client has disconnected. */
-  #isGone = false
 
   // Known from step 4 on.
   request!: ClientRequest
-  route!: Route
-  call!: Call
   answerModel!: RouteConfig['answer_model']
   cacheName: string | null = null
   keeping!: AnswerKeeping
@@ -79,12 +79,13 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   #conversation: string | null = null
   /** The request as received, with the items that it names. Null if it names none. */
   #turn: string | null = null
+  /** The request as received, if the gateway can keep calls. */
+  #received = ''
+  #kept: Keeping | null = null
   #trace!: CallTrace
   #hit: CachedAnswer | undefined
 
   // Known from step 5 on.
-  /** The open exchange with a provider. Aborted when the client disconnects. */
-  #exchange: UpstreamExchange | null = null
   /** Result without the answer, which may be large. Only bytes that the client has not read stay in memory. */
   #sent: Omit<SendResult, 'answer'> | null = null
   /** The background run, if the call continues at its provider. */
@@ -93,44 +94,53 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   /** Cost of the attempts before the current one. */
   #earlier: KnownCost | null = null
 
-  constructor(dialect: ClientDialect, admitted: Admitted, response: ServerResponse, context: CallContext) {
+  constructor(
+    dialect: ClientDialect,
+    admitted: Admitted,
+    response: ServerResponse,
+    context: CallContext,
+    start: number,
+  ) {
+    super(admitted, response, context, start)
     this.dialect = dialect
-    this.response = response
-    this.context = maskingOwn(context, admitted.caller.credential)
-    this.#admitted = admitted
   }
 
-  /** Step 1: waits for its turn if the key has a rate limit. */
-  admit(): void {
-    const { response } = this
-    const close = () => {
-      if (!response.writableFinished) this.#leave()
-    }
-    once(response, 'close', close, this.broken)
-    const wait = this.context.limits.admit(this.#admitted.caller.name)
-    if (wait === null) this.#read()
-    else this.#whenReady(wait, () => this.#read())
-  }
-
-  /** Step 2: reads the body and continues with `body`. */
-  #read(): void {
-    const { request, slot } = this.#admitted
-    readJson(request, this.context.config.server.body_limit, slot, this)
+  protected get wording(): ClientDialect {
+    return this.dialect
   }
 
   /**
-   * Step 3: finds the route. The parsed body is released on return, unless the record must be queried first.
+   * Step 3: finds the route of a request that is not on record. The parsed body is released on return, unless the record
+   * must be queried first.
    */
-  body(body: JsonBody): void {
+  begin(body: JsonBody, read: ReadRequest): void {
     try {
-      const read = readRequest(this.dialect, body, this.#admitted, this.context)
+      if (this.context.kept) this.#received = body.text
       const plain = read.request.isBackground ? plainIfRunHere(this.dialect, body, read, this.context) : null
       this.#runsHere = plain !== null
       if (plain === null) this.#find(body, read)
-      else this.#find(plain, readRequest(this.dialect, plain, this.#admitted, this.context))
+      else this.#find(plain, readRequest(this.dialect, plain, this.admitted, this.context))
     } catch (error) {
       this.refuse(error)
     }
+  }
+
+  /**
+   * Takes over a call that is on record, and whose request was sent `ms` ago. Returns its exchange, for the events of the
+   * answer.
+   */
+  goOn(given: RecordedCall, attempt: BegunAttempt): UpstreamExchange {
+    const { request, route, call, tracker, trace, keepsAnswer, isAnswered } = given
+    Object.assign(this, { request, route, call })
+    this.answerModel = 'provider'
+    this.#tracker = tracker
+    this.#trace = trace
+    this.#namesAnswer = keepsAnswer
+    this.keeping = this.#keepingOf(null, keepsAnswer)
+    this.state = 'on record'
+    if (isAnswered) this.#sent = firstSent(route.candidates[0])
+    this.exchange = goOnSending(request, route, this.#sendOptions(), attempt)
+    return this.exchange
   }
 
   /**
@@ -140,12 +150,12 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   #find(body: JsonBody, read: ReadRequest, isWhole = false): void {
     const { dialect, context } = this
     const items =
-      dialect.storing && !isWhole ? withNamedItems(dialect.storing, body, this.#admitted, context) : null
+      dialect.storing && !isWhole ? withNamedItems(dialect.storing, body, this.admitted, context) : null
     if (items !== null) {
       this.#whenReady(items, (items) => this.#find(...this.#whole(items, body, read), true))
       return
     }
-    const named = stateFor(dialect, body, this.#admitted, context)
+    const named = stateFor(dialect, body, this.admitted, context)
     if (named === null) this.#route(body, read, null)
     else this.#whenReady(named, (named) => this.#goOn(body, read, named))
   }
@@ -153,7 +163,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   #whole(items: WithItems | null, body: JsonBody, read: ReadRequest): [JsonBody, ReadRequest] {
     if (items === null) return [body, read]
     const { kept, isLossy, ...whole } = items
-    const { request, ...facts } = readRequest(this.dialect, whole.body, this.#admitted, this.context)
+    const { request, ...facts } = readRequest(this.dialect, whole.body, this.admitted, this.context)
     const { text } = whole.body
     const named = kept && { text: kept.text, continues: { keeper: kept.keeper, text } }
     this.#turn = text
@@ -170,7 +180,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     const limit = this.context.config.server.body_limit
     if (text.length > limit) throw conversationTooLong(limit)
     const whole = { ...body, text, json: JSON.parse(text) }
-    const { request, ...facts } = readRequest(this.dialect, whole, this.#admitted, this.context)
+    const { request, ...facts } = readRequest(this.dialect, whole, this.admitted, this.context)
     const { text: sent, continues: named, lost } = read.request
     const keeper = (named ?? conversation).keeper === conversation.keeper ? conversation.keeper : null
     const before = { text: sent, continues: { keeper, text }, ...(lost && { lost }) }
@@ -179,41 +189,33 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   }
 
   #route(body: JsonBody, read: ReadRequest, kept: KeptState | null): void {
-    const found = findRoute(this.dialect, body, read, kept, this.#admitted, this.context)
-    if (found instanceof Promise) this.#whenReady(found, (found) => this.#record(body, found))
-    else this.#record(body, found)
+    const found = findRoute(this.dialect, body, read, kept, this.admitted, this.context)
+    if (found instanceof Promise) this.#whenReady(found, (found) => this.#prepare(body, found))
+    else this.#prepare(body, found)
   }
 
-  /** Step 4: records the call before sending its first byte. Refuses the call if the write fails. */
-  #record(body: JsonBody, found: RoutedRequest): void {
+  /** Step 4: describes the call and records it. */
+  #prepare(body: JsonBody, found: RoutedRequest): void {
     this.#tracker = found.tracker
     this.#conversation = found.conversation
     this.request = found.request
     this.route = found.route
     this.#lookUp(found)
     this.call = this.#describe(found)
-    this.keeping = this.#keepingOf(body, found)
-    const { headers } = this.#admitted.request
-    this.#trace = new CallTrace(this.call, headers, body, this.context.config.artifacts.bodies, this.#start)
-    this.context.store.open({ kind: 'open', call: this.call, route: this.route }, (cause) => {
-      if (cause === null) this.#send()
-      else {
-        const message = 'The call was refused: it could not be recorded.'
-        this.refuse(new GatewayError('log_unavailable', message, { cause }))
-      }
-    })
+    this.keeping = this.#keepingOf(body.json, found.keepsAnswer)
+    this.#kept = this.#keepWhole()
+    const { headers } = this.admitted.request
+    this.#trace = new CallTrace(
+      ...([this.call, headers, body, this.context.config.artifacts.bodies, this.arrival] as const),
+    )
+    this.record()
   }
 
   /** Step 5: sends the call to the provider, unless the cache has the answer. Continues with `sent`. */
-  #send(): void {
-    this.#state = 'on record'
-    try {
-      if (this.#here) this.#beginRun(this.#here)
-      else if (this.#hit) answerCached(this.#hit, this)
-      else sendToProvider(this.request, this.route, this.#sendOptions())
-    } catch (thrown) {
-      this.fault(thrown)
-    }
+  protected send(): void {
+    if (this.#here) this.#beginRun(this.#here)
+    else if (this.#hit) answerCached(this.#hit, this)
+    else sendToProvider(this.request, this.route, this.#sendOptions())
   }
 
   /** Answers the client of a run that the gateway stores, and then sends the call. */
@@ -237,7 +239,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   }
 
   written(): void {
-    this.#exchange?.release()
+    this.exchange?.release()
   }
 
   /** Step 7: closes the record. */
@@ -250,18 +252,18 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   }
 
   #close(result: AnswerResult): void {
-    if (this.#state === 'closed') return
+    if (this.state === 'closed') return
     this.#tracker?.over()
     this.written()
     const { store, mask, background } = this.context
     const { id } = this.call
     const closing = this.#closingOf(result)
-    this.#state = 'closed'
+    this.state = 'closed'
     if (this.#run) background.start(this.#run)
-    else detached(store.write(closing), this.broken)
+    this.over(this.#run ? null : closing)
     if (this.#here) detached(this.#here.ended(closing.outcome, this.keeping.isKept), this.broken)
     this.keeping.over()
-    this.#admitted.over()
+    this.#kept?.end()
     store.saveArtifact(id, this.#trace.weight, this.#trace.ended(closing.outcome, mask))
   }
 
@@ -272,19 +274,22 @@ class ClientCall implements BodyTaker, Answering, SendListener {
       sent && this.#run === null && attempt.outcome === 'answered'
         ? this.#tracker!.served(sent.target, sent.credential, attempt.tokens, latencyMs)
         : null
+    const target = sent?.target ?? this.route.candidates[0]
+    const { requestsSent = 0, fallbacks = 0, n = 1, failed, adjusted = [] } = sent ?? {}
+    const { tokens } = attempt
+    const ended: EndedAttempt = {
+      ...{ ...(failed ?? attempt), n, target },
+      ...{ credential: sent?.credential ?? null, transport: sent?.transport ?? null },
+      ...{ losses: sent && lossesOf(sent), adjusted: adjusted.length > 0 ? adjusted : null },
+    }
     return closingOf(
       {
-        id: this.call.id,
-        route: this.route,
-        sent,
-        planLimits: this.#planLimits,
-        earlier: this.#earlier,
-        isFromCache: this.#hit !== undefined,
-        cacheLost,
-        keepsAnswer: this.#namesAnswer,
-        latencyMs,
-        attempt,
-        outcome,
+        ...{ id: this.call.id, target, requestsSent, fallbacks, earlier: this.#earlier },
+        ended: this.#hit === undefined ? ended : null,
+        outcome: {
+          ...{ ...outcome, responseId: (this.#namesAnswer && outcome.responseId) || null },
+          ...{ cacheLost, planLimits: this.#planLimits, latencyMs, tokens },
+        },
       },
       this.context,
     )
@@ -309,59 +314,16 @@ class ClientCall implements BodyTaker, Answering, SendListener {
 
   // Other ways to end a call.
 
-  /** Refuses a call that is not recorded. */
-  refuse(error: unknown): typeof REPORTED {
+  override refuse(error: unknown): typeof REPORTED {
     this.#tracker?.over()
-    return this.#admitted.refuse(error)
+    return super.refuse(error)
   }
 
-  /**
-   * Ends a recorded call after a fault of the gateway, or if the request cannot be sent as requested. Possible costs
-   * stay recorded, and nothing is left running.
-   */
-  fault(thrown: unknown): typeof REPORTED {
-    try {
-      this.#fail(thrown)
-    } catch (second) {
-      stray(second)
-      this.response.destroy()
-    }
-    return REPORTED
-  }
-
-  #fail(thrown: unknown): void {
-    const error = asGatewayError(thrown)
-    if (this.#state === 'arriving') {
-      this.refuse(thrown)
-      this.#leave()
-      return
-    }
-    if (error.status >= 500) this.context.onFault(thrown, this.call.id)
-    if (this.#state === 'closed') return
-    this.#leave()
-    replyError(this.response, error, this.call.id, this.dialect)
-    const { status, code: errorCode } = error
+  protected closeFailed({ status, code: errorCode }: GatewayError): void {
     this.#close({
       outcome: { state: 'failed', status, errorCode, responseModel: null, ttftMs: null },
       attempt: { outcome: this.#sent ? 'unknown' : 'not_sent', status: null, errorCode, tokens: null },
     })
-  }
-
-  readonly broken = (error: unknown): typeof REPORTED => this.fault(error)
-
-  guard<Given>(step: (given: Given) => void): (given: Given) => void {
-    return (given) => {
-      try {
-        step(given)
-      } catch (thrown) {
-        this.fault(thrown)
-      }
-    }
-  }
-
-  #leave(): void {
-    this.#isGone = true
-    this.#exchange?.abort()
   }
 
   /** Continues an unrecorded call once a promise has resolved. Plain calls need no promise. */
@@ -379,17 +341,11 @@ class ClientCall implements BodyTaker, Answering, SendListener {
       (name !== null && config.routes[name]) || {}
     this.answerModel = answer_model
     const isOwn = mayUseCallers(this.route, this.context)
-    if (
-      !isCached ||
-      !isRepeatable ||
-      this.#runsHere ||
-      isOwn ||
-      declinesCache(this.#admitted.request.headers)
-    )
+    if (!isCached || !isRepeatable || this.#runsHere || isOwn || declinesCache(this.admitted.request.headers))
       return
     this.cacheName = cache.name({
       endpoint: this.dialect.path,
-      keyName: this.#admitted.caller.name,
+      keyName: this.admitted.caller.name,
       answerModel: answer_model,
       identity: this.dialect.cacheIdentity(this.request),
       stream: this.request.stream,
@@ -397,20 +353,21 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     if (this.cacheName !== null) this.#hit = cache.get(this.cacheName, candidates[0])
   }
 
-  #keepingOf({ json }: JsonBody, { request, keepsAnswer }: RoutedRequest): AnswerKeeping {
+  /** `json`: the request; null if its answer is not kept. */
+  #keepingOf(json: JsonBody['json'] | null, keepsAnswer: boolean): AnswerKeeping {
     const { store, mask, responses, items, onFault } = this.context
     const { storing } = this.dialect
     this.#namesAnswer = keepsAnswer
     const { keyName, id: callId } = this.call
-    const mayKeep = storing?.mayKeep(json) === true
+    const mayKeep = json !== null && storing?.mayKeep(json) === true
     const kept = mayKeep &&
       responses !== null && {
-        ...{ store: responses, text: this.#turn ?? request.text },
+        ...{ store: responses, text: this.#turn ?? this.request.text },
         ...{ storing, keyName },
         previous: this.#previous ?? storing.previousIn(json),
       }
     if (kept && this.#runsHere)
-      this.#here = new RunHere({ ...kept, callId, stop: () => this.#leave() }, this.context.runsHere)
+      this.#here = new RunHere({ ...kept, callId, stop: () => this.leave() }, this.context.runsHere)
     const stored: Storing | null = kept ? { ...kept, runId: this.#here?.id ?? null } : null
     return new AnswerKeeping({
       ...{ callId, write: store.write, mask, namesAnswer: keepsAnswer, stored },
@@ -421,25 +378,35 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     })
   }
 
+  /** Begins to keep the call, if its client, its key or its route asks for it. */
+  #keepWhole(): Keeping | null {
+    const { kept, keptKeys, config } = this.context
+    const { caller, isKept, rest, query, path } = this.admitted
+    const { name } = this.route
+    const request = this.#received
+    this.#received = ''
+    if (!isKept && !keptKeys.has(caller.name) && !(name !== null && config.routes[name]?.keep)) return null
+    if (kept) return kept.begin(this.call, { path: path.replace('*', rest), query, request }, this.response)
+    throw new GatewayError(
+      'invalid_request',
+      'This gateway cannot keep calls, because it has no key to encrypt them: `openssl rand -base64 32 | waybill key set WAYBILL_RESPONSES_KEY`, then restart it.',
+    )
+  }
+
   #describe({ request, sessionId, agentId, purpose }: RoutedRequest): Call {
-    const { caller, requestId: id, path, request: incoming } = this.#admitted
-    const { tracing, clientOf, replay } = this.context
-    return {
-      id,
-      createdAt: timeOfId(id),
-      endpoint: path.replace('*', '{model}'),
-      requestedModel: request.model,
-      sessionId,
-      agentId,
-      purpose,
-      client: clientOf(incoming.headers),
-      traceparent: tracing && traceparentOf(incoming.headers),
-      keyName: caller.name,
-      stream: request.stream,
-      replayed: replay,
-      transport: originOf(incoming) ? 'websocket' : 'http',
-      cache: this.#hit ? 'HIT' : this.cacheName === null ? 'BYPASS' : 'MISS',
-    }
+    const { request: incoming } = this.admitted
+    const { tracing } = this.context
+    return describedCall(
+      this.admitted,
+      request,
+      {
+        ...{ sessionId, agentId, purpose },
+        traceparent: tracing && traceparentOf(incoming.headers),
+        transport: originOf(incoming) ? 'websocket' : 'http',
+        cache: this.#hit ? 'HIT' : this.cacheName === null ? 'BYPASS' : 'MISS',
+      },
+      this.context,
+    )
   }
 
   // Parts of step 5, called for each candidate.
@@ -449,7 +416,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     const { stream_first_event, answer, idle, retries, cooldown } = config.resilience
     const limits = { responseStart: this.request.stream ? stream_first_event : answer, idle }
     const { keyName } = this.call
-    const { credential: caller = null } = this.#admitted.caller
+    const { credential: caller = null } = this.admitted.caller
     const { name } = this.route
     const onRefused = name === null ? undefined : config.routes[name]?.on_refused
     const adjusting = { onRefused, learned: this.context.learned }
@@ -468,14 +435,14 @@ class ClientCall implements BodyTaker, Answering, SendListener {
 
   traceHeaders(n: number): readonly string[] {
     const { tracing } = this.context
-    return tracing ? traceHeaders(this.call, n, tracing, this.#admitted.request.headers) : []
+    return tracing ? traceHeaders(this.call, n, tracing, this.admitted.request.headers) : []
   }
 
   sending(target: Target, exchange: UpstreamExchange): boolean {
     this.#tracker?.attempt(target, this.elapsed())
     this.written()
-    this.#exchange = exchange
-    return !this.#isGone
+    this.exchange = exchange
+    return !this.isGone
   }
 
   failed(target: Target, ms: number): void {
@@ -483,30 +450,29 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   }
 
   async next({ n, target, fallbacks, requestsSent, before }: NextAttempt): Promise<boolean> {
-    const { store, price, mask, now } = this.context
-    const at = now()
-    const errorCode = maskedCode(before.end.errorCode, mask)
-    const refusal = maskedName(before.end.refusal, mask)
-    const ended = { ...before.end, errorCode, refusal, n: n - 1, target: before.target }
-    const cost = price(ended.target, ended.tokens, at)
-    const { id } = this.call
+    const ended = { ...before.end, n: n - 1, target: before.target }
     try {
-      await store.write({ kind: 'next', id, at, ended, cost, target, fallbacks, requestsSent })
-      const spent = costOfAttempt({ ended, cost })
+      const spent = costOfAttempt(await this.recordNext({ ended, target, fallbacks, requestsSent }))
       this.#earlier = this.#earlier ? addCosts(this.#earlier, spent) : spent
       return true
     } catch {
       return false // The attempt could not be recorded and is therefore not made. The client receives the earlier result.
     }
   }
-
-  // Part of step 6.
-
-  /** Returns milliseconds since the call arrived. */
-  elapsed(): number {
-    return Math.round((clock.monotonic() - this.#start) * 100) / 100
-  }
 }
+
+/** Returns how a call was sent whose first attempt was answered. */
+const firstSent = (target: Target): Omit<SendResult, 'answer'> => ({
+  ...{ n: 1, target, requestsSent: 1, fallbacks: 0, from: target, failed: null, transport: 'http' },
+  ...{
+    translation: null,
+    answerTranslation: null,
+    adjusted: [],
+    renamed: [],
+    credential: null,
+    moveLosses: [],
+  },
+})
 
 /** Returns true if a provider answered the call. Refusals are ignored, because they say nothing about speed. */
 const isAnswer = ({ answer }: SendResult): boolean =>

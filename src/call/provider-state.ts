@@ -4,8 +4,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
-import { type KeptReference, referencesIn } from '../dialects/kept.ts'
-import { objectName } from '../dialects/object-name.ts'
+import { type KeptReference, objectName, referencesIn } from '../dialects/kept.ts'
 import type { JsonBody } from '../http/body.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Admitted } from '../http/endpoint.ts'
@@ -46,33 +45,51 @@ export interface NamedState {
  * object that the caller may not reach.
  */
 export function stateFor(
-  { kept: kinds }: Pick<ClientDialect, 'kept'>,
-  { text, json }: JsonBody,
+  dialect: Pick<ClientDialect, 'kept'>,
+  body: JsonBody,
   admitted: Pick<Admitted, 'caller' | 'slot'>,
   context: StateContext,
 ): Promise<NamedState> | null {
   const { caller } = admitted
-  const references = kinds ? referencesIn(kinds, json) : []
+  const found = referencesOf(dialect, body, caller)
+  return found && namedBy(found, caller, context, roomOf(admitted, context))
+}
+
+/** State that the text of a request names. */
+interface NamedInText {
+  readonly references: readonly KeptReference[]
+  readonly mentioned: readonly string[]
+  readonly elsewhere: readonly string[]
+}
+
+/** Returns what a request names; null if it names nothing. */
+export function referencesOf(
+  { kept: kinds }: Pick<ClientDialect, 'kept'>,
+  { text, json }: JsonBody,
+  caller: Caller,
+): NamedInText | null {
+  const references = kinds ? referencesIn(kinds, json) : NONE
   const isClient = caller.role === 'client'
   const mentioned = (isClient && mentionedIn(text)) || NONE
   const elsewhere = isClient ? namedElsewhere(text) : NONE
   return references.length + mentioned.length + elsewhere.length > 0
-    ? namedBy(references, elsewhere, mentioned, caller, context, roomOf(admitted, context))
+    ? { references, mentioned, elsewhere }
     : null
 }
 
 async function namedBy(
-  references: readonly KeptReference[],
-  elsewhere: readonly string[],
-  mentioned: readonly string[],
+  { references, elsewhere, mentioned }: NamedInText,
   caller: Caller,
   context: StateContext,
   room: LoadingMemory,
 ): Promise<NamedState> {
-  const objects = references.filter(({ kind }) => kind.onRecord === 'object')
+  const namesOf = (isShared: boolean) =>
+    references.flatMap(({ kind, id }) =>
+      kind.onRecord === 'object' && (kind.isShared ?? false) === isShared ? [objectName(id)] : [],
+    )
   const makers = await reach(
-    [...objects.map(({ id }) => objectName(id)), ...elsewhere],
-    mentioned,
+    [...namesOf(false), ...elsewhere],
+    [...namesOf(true), ...mentioned],
     caller,
     context,
   )

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EMPTY_EVENT } from '../core/call.ts'
 import { chat } from '../dialects/chat/chat.ts'
-import { renameAnswer, renameEvent } from './rename-model.ts'
+import { renameAnswer, renameEvent } from './answer.ts'
 
 const reading = { ...EMPTY_EVENT, model: 'theirs' }
 

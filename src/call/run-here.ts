@@ -65,7 +65,7 @@ export class RunHere {
   constructor(options: RunOptions, runs: RunsHere) {
     this.#options = options
     this.#runs = runs
-    this.id = `resp_here_${options.callId.replaceAll('-', '')}`
+    this.id = `${options.storing.runs.idPrefix}${options.callId.replaceAll('-', '')}`
   }
 
   /** Stores the run, answers the client, and returns the response object for the call itself. */

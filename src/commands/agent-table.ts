@@ -13,10 +13,14 @@ export interface Agent {
   readonly dialect: (typeof DIALECT_NAMES)[number]
   /**
    * Environment with placeholders: `{url}` of the gateway, `{key}` for it, `{session}`, `{model}`, `{models}` (all
-   * that the gateway knows, as the members of a JSON object), `{window}` of a route (the longest input, tokens),
-   * `{file}`. Entries that contain the model or the window are left out if it is unknown.
+   * that the gateway knows, as JSON in the agent's format), `{window}`, `{output}` and `{prompt}` (tokens of a call, of
+   * its answer and of its input), `{file}`. Entries with an unknown value are left out.
    */
   readonly env: Readonly<Record<string, string>>
+  /** Environment with limits, left out if the user has set the variable. */
+  readonly limits?: Readonly<Record<string, string>>
+  /** Describes the gateway's models for the agent's settings. */
+  readonly models?: (models: readonly LaunchModel[]) => unknown
   /** Options placed before the user's own; each list is included or left out as a whole. */
   readonly options?: readonly (readonly string[])[]
   /** Variables that would bypass the gateway, or send it another key. */
@@ -37,12 +41,39 @@ export interface Agent {
    */
   readonly session: 'own' | 'given' | 'none'
   /**
-   * Text of a temporary file, for a setting that cannot be passed otherwise. The text must not contain a key.
+   * Temporary file, for settings that cannot be passed otherwise. Its text has placeholders as above, and must not
+   * contain a key.
    */
-  readonly file?: string
+  readonly file?: { readonly name: string; readonly text: (limits: Limits) => string }
+  /**
+   * The user's choice of a sign-in, in a file below the home directory. With none or another than `wanted`, the agent
+   * does not call the gateway at once, and `run` says so.
+   */
+  readonly signIn?: {
+    readonly file: string
+    readonly member: readonly string[]
+    readonly wanted: string
+    readonly none: string
+    readonly other: string
+  }
+  /** Options that resume a session; absent if the agent has none. */
+  readonly resume?: string
+}
+
+/** A model in the gateway's list, with its known limits in tokens. A route has the limits of its smallest target. */
+export interface LaunchModel extends Limits {
+  readonly id: string
+}
+
+export interface Limits {
+  readonly window: number | null
+  readonly output: number | null
 }
 
 const SESSION_HEADER = 'X-Gateway-Session-Id'
+
+/** Limits of a model about which nothing is known: lower bounds for common models. */
+const USUAL: { readonly [Name in keyof Limits]: number } = { window: 128_000, output: 16_000 }
 
 const OPENCODE = {
   model: 'waybill/{model}',
@@ -57,11 +88,64 @@ const OPENCODE = {
   },
 }
 
-/** Settings with the lowest precedence, so that the user's own settings win. */
-const QWEN_DEFAULTS = {
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: Qwen Code replaces it with its own session
-  model: { generationConfig: { customHeaders: { [SESSION_HEADER]: '${session_id}' } } },
+/**
+ * Describes a model for opencode. Without `attachment` and `modalities` opencode sends no images; without
+ * `limit` it never compacts a conversation.
+ */
+const openCodeModel = ({ id, window, output }: LaunchModel) => [
+  id,
+  {
+    attachment: true,
+    tool_call: true,
+    modalities: { input: ['text', 'image'], output: ['text'] },
+    limit: { context: window ?? USUAL.window, output: output ?? USUAL.output },
+  },
+]
+
+const PI = {
+  name: 'Waybill',
+  baseUrl: '{url}/v1',
+  apiKey: '$WAYBILL_PI_KEY',
+  api: 'openai-completions',
+  models: '{models}',
+}
+
+const piModel = ({ id, window, output }: LaunchModel) => ({
+  ...{ type: 'chat', id, name: id, reasoning: true, input: ['text', 'image'] },
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  // pi sends its own session in `x-session-id`.
+  compat: { sendSessionAffinityHeaders: true, sessionAffinityFormat: 'openrouter' },
+  contextWindow: window ?? USUAL.window,
+  maxTokens: output ?? USUAL.output,
+})
+
+/** Returns settings with the lowest precedence, so that the user's own settings win. */
+const qwenDefaults = ({ window }: Limits) => ({
+  model: {
+    generationConfig: {
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: Qwen Code replaces it with its own session
+      customHeaders: { [SESSION_HEADER]: '${session_id}' },
+      ...(window !== null && { contextWindowSize: window }),
+    },
+  },
   outboundCorrelation: { allowDynamicHeaderValues: true },
+})
+
+const aiderModels = ({ window, output }: Limits) =>
+  window === null
+    ? {}
+    : {
+        'openai/{model}': {
+          ...{ litellm_provider: 'openai', mode: 'chat' },
+          ...{ max_input_tokens: window, max_output_tokens: output, max_tokens: output },
+        },
+      }
+
+/** Limits of Claude Code, for a model that it knows and for one that it does not know. */
+const CLAUDE_LIMITS = {
+  CLAUDE_CODE_MAX_CONTEXT_TOKENS: '{window}',
+  CLAUDE_CODE_AUTO_COMPACT_WINDOW: '{window}',
+  CLAUDE_CODE_MAX_OUTPUT_TOKENS: '{output}',
 }
 
 export const AGENTS: readonly Agent[] = [
@@ -91,7 +175,9 @@ export const AGENTS: readonly Agent[] = [
       ],
       headers: 'ANTHROPIC_CUSTOM_HEADERS',
     },
+    limits: CLAUDE_LIMITS,
     session: 'own',
+    resume: '--resume',
   },
   {
     title: 'Codex',
@@ -108,14 +194,17 @@ export const AGENTS: readonly Agent[] = [
       ['-c', 'model_context_window={window}'],
     ],
     session: 'own',
+    resume: 'resume',
   },
   {
     title: 'opencode',
     programs: ['opencode'],
     dialect: 'chat',
     env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(OPENCODE).replace('"{models}"', '{models}') },
+    models: (models) => Object.fromEntries(models.map(openCodeModel)),
     needsModel: true,
     session: 'own',
+    resume: '--session',
   },
   {
     title: 'GitHub Copilot CLI',
@@ -128,9 +217,14 @@ export const AGENTS: readonly Agent[] = [
       COPILOT_PROVIDER_HEADERS: `${SESSION_HEADER}: {session}`,
       COPILOT_MODEL: '{model}',
     },
+    limits: {
+      COPILOT_PROVIDER_MAX_PROMPT_TOKENS: '{prompt}',
+      COPILOT_PROVIDER_MAX_OUTPUT_TOKENS: '{output}',
+    },
     unset: ['COPILOT_PROVIDER_BEARER_TOKEN', 'COPILOT_PROVIDER_API_KEY_COMMAND'],
     needsModel: true,
     session: 'given',
+    resume: '--resume',
   },
   {
     title: 'Qwen Code',
@@ -142,10 +236,12 @@ export const AGENTS: readonly Agent[] = [
       OPENAI_MODEL: '{model}',
       QWEN_CODE_SYSTEM_DEFAULTS_PATH: '{file}',
     },
+    limits: { QWEN_CODE_MAX_OUTPUT_TOKENS: '{output}' },
     options: [['--auth-type', 'openai']],
     needsModel: true,
     session: 'own',
-    file: JSON.stringify(QWEN_DEFAULTS),
+    file: { name: 'settings.json', text: (limits) => JSON.stringify(qwenDefaults(limits)) },
+    resume: '--resume',
   },
   {
     title: 'Gemini CLI',
@@ -159,6 +255,15 @@ export const AGENTS: readonly Agent[] = [
     },
     unset: ['GOOGLE_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA'],
     session: 'given',
+    signIn: {
+      file: '.gemini/settings.json',
+      member: ['security', 'auth', 'selectedType'],
+      wanted: 'gemini-api-key',
+      none: 'Gemini CLI will ask how to authenticate: choose "Use Gemini API Key" and press Enter, twice; it writes this choice into its settings',
+      other:
+        'Gemini CLI signs in another way by its settings, and then does not call the gateway; choose "Use Gemini API Key" with /auth',
+    },
+    resume: '--resume',
   },
   {
     title: 'aider',
@@ -170,8 +275,30 @@ export const AGENTS: readonly Agent[] = [
       AIDER_MODEL: 'openai/{model}',
       AIDER_WEAK_MODEL: 'openai/{model}',
     },
+    limits: { AIDER_MODEL_METADATA_FILE: '{file}' },
+    file: { name: 'models.json', text: (limits) => JSON.stringify(aiderModels(limits)) },
     needsModel: true,
     session: 'none',
+  },
+  {
+    title: 'pi',
+    programs: ['pi'],
+    dialect: 'chat',
+    env: { WAYBILL_PI_KEY: '{key}' },
+    models: (models) => models.map(piModel),
+    options: [
+      ['--extension', '{file}'],
+      ['--provider', 'waybill'],
+      ['--model', '{model}'],
+    ],
+    file: {
+      name: 'waybill.js',
+      text: () =>
+        `export default (pi) => pi.registerProvider('waybill', ${JSON.stringify(PI).replace('"{models}"', '{models}')})\n`,
+    },
+    needsModel: true,
+    session: 'own',
+    resume: '--session',
   },
 ]
 

@@ -20,13 +20,18 @@ import {
   SUBMISSION,
   SubmissionError,
 } from '../../conformance/judge/submission.ts'
+import { installVersion, packagesOf, registryOf, scratchDirectory } from '../../conformance/launch/install.ts'
 import { StartError } from '../../conformance/launch/instance.ts'
 import { resultsTable } from '../../conformance/report/terminal.ts'
 import { manyLines } from '../../conformance/report/text.ts'
 import { clearReports, writeReports } from '../../conformance/report/write.ts'
-import { withoutDialect } from '../../conformance/requirements/applicability.ts'
-import { PROFILES, type Profile, readProfile } from '../../conformance/requirements/profiles.ts'
-import { readRequirements } from '../../conformance/requirements/requirements.ts'
+import {
+  PROFILES,
+  type Profile,
+  readProfile,
+  readRequirements,
+  withoutDialect,
+} from '../../conformance/requirements/requirements.ts'
 import { conform as run, SUITE, spendingOf } from '../../conformance/run.ts'
 import { inTime, type TimeLeft, timeLeft } from '../../conformance/runner/eta.ts'
 import { bareServer, bareTarget, ownTargets, readTarget, TargetError } from '../../conformance/target/read.ts'
@@ -34,8 +39,7 @@ import type { Target } from '../../conformance/target/schema.ts'
 import type { MockProviders } from '../../mocks/server/create.ts'
 import { fileReason } from '../terminal/file-error.ts'
 import { type MockAddress, withMock, written } from './mock-options.ts'
-import { complain as complainLine } from './output.ts'
-import { UsageError } from './usage-error.ts'
+import { complain as complainLine, UsageError } from './output.ts'
 
 /** Exit codes. `exit-codes.ts` describes their meanings. */
 const CONFORMANT = 0
@@ -46,6 +50,7 @@ const STALE = 4
 
 interface ConformCommand extends MockAddress {
   readonly target: string
+  readonly install?: boolean
   readonly profile: string
   readonly set?: string
   readonly live?: boolean
@@ -80,6 +85,7 @@ export async function conformCommand(options: ConformCommand): Promise<number> {
     }
     if (options.report !== undefined) prepare(options.report)
     endOnSignal()
+    if (!(await installs(target, options))) return NOT_RUN
     const {
       results,
       run: file,
@@ -297,8 +303,52 @@ function targetOf(
       throw new UsageError(
         `${option} is for an address; ${target} is a target file, which names its ${NAMED_IN_FILE[option]}`,
       )
-  const own = join(ownTargets, `${target}.yaml`)
-  return readTarget(existsSync(target) || !existsSync(own) ? target : own)
+  const { file, version } = namedIn(target)
+  const read = readTarget(file)
+  return version === null ? read : { ...read, version }
+}
+
+/** Returns the file of a target: the path of a file, or the name of a file of the package. Null if there is none. */
+function fileOf(name: string): string | null {
+  const own = join(ownTargets, `${name}.yaml`)
+  return [name, own].find((file) => existsSync(file)) ?? null
+}
+
+/** Splits `FILE@VERSION`. A file whose own name has an @ comes first. */
+function namedIn(target: string): { readonly file: string; readonly version: string | null } {
+  const at = target.lastIndexOf('@')
+  const file = fileOf(target) ?? (at > 0 ? fileOf(target.slice(0, at)) : null)
+  if (file === null || file === fileOf(target)) return { file: file ?? target, version: null }
+  const version = target.slice(at + 1)
+  if (!/^\d[\w.+-]*$/.test(version))
+    throw new UsageError(`${target}: after the @ belongs a version that begins with a digit, such as 1.15.2`)
+  return { file, version }
+}
+
+/** Installs the version in `FILE@VERSION`, if --install allows it. Returns false if it does not. */
+async function installs(target: Target, { target: name, install }: ConformCommand): Promise<boolean> {
+  const version = isUrl(name) ? null : namedIn(name).version
+  if (version === null) {
+    if (install) throw new UsageError('--install needs a version: NAME@VERSION, such as portkey@1.15.2')
+    return true
+  }
+  if (target.install === undefined)
+    throw new UsageError(
+      `${name}: its target file names no packages (\`install\`); install this version yourself, and leave out @${version}`,
+    )
+  const packages = packagesOf(target.install, version).join(' ')
+  if (!install) {
+    process.stdout.write(
+      `${name}: installs ${packages} from ${registryOf(target.install)} in a scratch directory, and runs it on this machine.\nNothing was installed. Repeat with --install to allow it.\n`,
+    )
+    return false
+  }
+  const directory = scratchDirectory()
+  process.stdout.write(
+    `Installing ${packages} from ${registryOf(target.install)} in ${directory}, which is removed at the end …\n`,
+  )
+  await installVersion(target.install, version, directory)
+  return true
 }
 
 function dialectsIn(names: readonly string[] = ['chat']): readonly DialectName[] {
@@ -379,6 +429,7 @@ function progress(
 
 const reproduce = ({
   target,
+  install,
   profile,
   set,
   live,
@@ -396,6 +447,7 @@ const reproduce = ({
   [
     'waybill conform',
     target,
+    install && '--install',
     `--profile ${profile}`,
     set && `--set ${set}`,
     live && '--live',

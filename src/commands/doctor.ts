@@ -1,19 +1,21 @@
 // `waybill doctor`: checks this configuration, its data directory and, if it is running, the gateway. Only
 // reports; changes nothing and causes no inference.
-import { z } from 'zod'
+import { type ZodType, z } from 'zod'
+import { keysFileOf, withKept } from '../config/kept-keys.ts'
 import { type Config, loadConfig } from '../config/load.ts'
 import { ConfigError } from '../core/errors.ts'
 import { endFindings, type Finding, priceFindings } from '../core/findings.ts'
 import { isLoopback } from '../gateway/create-gateway.ts'
 import { diagnoseData } from '../store/sqlite/diagnose.ts'
 import { cleanLabel } from '../terminal/clean.ts'
-import { routingFindings } from './doctor-routing.ts'
+import { readKept } from '../terminal/key.ts'
 import { ANSWER_MS, GatewayAccessError, gatewayAddress, gatewayAt } from './gateway-client.ts'
-import { print } from './output.ts'
+import { print, json as toJson } from './output.ts'
 
 interface DoctorOptions {
   readonly config: string
   readonly keyFile?: string
+  readonly json?: boolean
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
@@ -22,7 +24,7 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   const findings: Finding[] = []
   const tell = (more: readonly Finding[]) => {
     findings.push(...more)
-    for (const { verdict, text } of more) print(`${verdict.padEnd(4)} ${text}`)
+    if (!options.json) for (const { verdict, text } of more) print(`${verdict.padEnd(4)} ${text}`)
   }
   tell([{ verdict: 'ok', text: `Node ${process.versions.node}` }])
   const { config, findings: about } = configFindings(options)
@@ -33,9 +35,13 @@ export async function doctor(options: DoctorOptions): Promise<void> {
     )
     const data = diagnoseData(config.data, config.retention, budgets, Date.now())
     tell(data.findings)
-    if (config.fleet) tell(await (await import('./doctor-fleet.ts')).fleetFindings(config.fleet, options.env))
+    if (config.fleet) {
+      const { fleetFindings } = await import('./fleet.ts')
+      tell(await fleetFindings(config.fleet, withKept(options.config, options.env)))
+    }
     tell(await gatewayFindings(config, data.running, options))
   }
+  if (options.json) print(toJson({ findings }, 2))
   if (findings.some(({ verdict }) => verdict === 'BAD')) throw new Error('problems were found; see BAD above')
 }
 
@@ -48,6 +54,8 @@ function configFindings({ config: file, env }: DoctorOptions): {
   try {
     config = loadConfig(file, { env }).config
     findings.push({ verdict: 'ok', text: `${file} is valid, and every key that it names is set` })
+    const { problem } = readKept(keysFileOf(file))
+    if (problem !== null) findings.push({ verdict: 'note', text: problem })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     findings.push(...error.problems.map((text) => ({ verdict: 'BAD' as const, text })))
@@ -152,9 +160,73 @@ async function readingFindings(
       return [
         {
           verdict: 'ok',
-          text: `${says} reports its version only with a key; set WAYBILL_KEY or --key-file${replays}`,
+          text: `${says} reports its version only with a key; set WAYBILL_KEY or --key-file, or keep the key with \`waybill key set WAYBILL_KEY\`${replays}`,
         },
       ]
     return [{ verdict: 'BAD', text: message }]
   }
+}
+
+type Ask = <Answer>(path: string, shape: ZodType<Answer>) => Promise<Answer>
+
+const resolution = z.looseObject({
+  candidates: z.array(
+    z.looseObject({
+      provider: z.string(),
+      model: z.string(),
+      state: z.string(),
+      reason: z.string().nullable(),
+    }),
+  ),
+})
+
+const newest = z.looseObject({
+  data: z.array(
+    z.looseObject({
+      id: z.string(),
+      state: z.string(),
+      completed_at: z.string().nullable(),
+      requested_model: z.string(),
+      resolved_provider: z.string(),
+      resolved_model: z.string(),
+      error_code: z.string().nullable(),
+    }),
+  ),
+})
+
+/** Number of newest calls to check. */
+const NEWEST_CALLS = 10
+
+/** Rejects with GatewayAccessError. */
+async function routingFindings({ routes }: Config, ask: Ask): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const name of Object.keys(routes)) {
+    const query = new URLSearchParams({ model: name })
+    const found = await ask(`/api/cloud/model/resolve?${query}`, resolution).catch((error) => {
+      if (error instanceof GatewayAccessError && error.status === 404) return null // the file contains a new route
+      throw error
+    })
+    if (!found || found.candidates.some(({ state }) => state === 'ready')) continue
+    const each = found.candidates.map(({ provider, model, reason }) => `${provider}/${model} ${reason}`)
+    findings.push({ verdict: 'BAD', text: cleanLabel(`no target of ${name} is ready: ${each.join('; ')}`) })
+  }
+  return [...findings, ...(await failureFindings(ask))]
+}
+
+/** Reports whether all of the newest calls failed. */
+async function failureFindings(ask: Ask): Promise<Finding[]> {
+  const { data } = await ask(`/api/usage/request-logs?limit=${NEWEST_CALLS}`, newest)
+  const over = data.filter(({ completed_at }) => completed_at !== null)
+  const [last] = over
+  if (!last || over.some(({ state }) => state !== 'failed')) return []
+  const { id, completed_at, requested_model, resolved_provider, resolved_model, error_code } = last
+  const which = over.length === 1 ? 'the only call on record' : `each of the newest ${over.length} calls`
+  return [
+    {
+      verdict: 'BAD',
+      text: cleanLabel(
+        `${which} failed, last ${requested_model} → ${resolved_provider}/${resolved_model} with ${error_code ?? 'an error'} at ${completed_at}; its attempts: /api/usage/request-logs/${id}`,
+      ),
+    },
+  ]
 }

@@ -1,15 +1,22 @@
 // `waybill recordings drift` and `refresh`: check whether providers still answer in the shape of the
 // recordings, and replace recordings with newer answers.
-import { existsSync, rmSync } from 'node:fs'
+
+import { hash, randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Recording, readRecordings } from '../../mocks/recording/format.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { keepIn } from '../../mocks/recording/digest-key.ts'
+import { withFolder } from '../../mocks/recording/folder.ts'
+import { type Recording, readRecordings, SETTINGS_FOLDER } from '../../mocks/recording/format.ts'
 import { writeAs } from '../../mocks/recording/make.ts'
 import { hasMoved, kindOfRecording, movedIn, wordMoved } from '../../mocks/recording/moved.ts'
-import { loadConfig } from '../config/load.ts'
+import { createRecorder } from '../../mocks/recording/recorder.ts'
+import { tokensOfAnswer } from '../../mocks/server/sum.ts'
+import { type Loaded, loadConfig } from '../config/load.ts'
+import { createGateway } from '../gateway/create-gateway.ts'
+import { createPricer, pricingOf } from '../pricing/pricing.ts'
 import { dollars } from '../terminal/numbers.ts'
-import { againFolder, askAgain, type Plan, planAgain } from './ask-again.ts'
-import { print } from './output.ts'
-import { UsageError } from './usage-error.ts'
+import { print, UsageError } from './output.ts'
 
 interface DriftOptions {
   readonly dir: string
@@ -147,4 +154,181 @@ function reasonToKeep(old: Recording, answer: Recording, known: readonly Recordi
   return later
     ? `${later.name} continues from the old answer; record the conversation again with \`waybill record\``
     : null
+}
+
+/** Recording that contains its request. */
+type Askable = Recording & {
+  readonly request: { readonly asked: NonNullable<Recording['request']['asked']>; readonly model: string }
+}
+
+/**
+ * Recordings that can be repeated, with the cost of their recorded tokens, and the other recordings, each
+ * with a reason.
+ */
+export interface Plan {
+  readonly asked: readonly { readonly recording: Askable; readonly usd: number | null }[]
+  readonly left: readonly { readonly name: string; readonly reason: string }[]
+}
+
+/** Plans the calls. Sends nothing. */
+function planAgain(recordings: readonly Recording[], { config }: Loaded): Plan {
+  const priceOf = createPricer(pricingOf(config))
+  const asked: { recording: Askable; usd: number | null }[] = []
+  const left: { name: string; reason: string }[] = []
+  for (const recording of recordings) {
+    const found = askableOf(recording, Object.keys(config.providers))
+    if (typeof found === 'string') {
+      left.push({ name: recording.name, reason: found })
+      continue
+    }
+    const { provider, request, bytes } = found
+    const target = { provider, model: request.model }
+    const tokens = tokensOfAnswer(Buffer.from(bytes).toString())
+    const { input = 0, output = 0, cached = null, written = null } = tokens ?? {}
+    const counts = { input, output, cached_input: cached, cache_write: written, reasoning: null }
+    const { usd, missing } = priceOf(target, counts, Date.now())
+    if (missing.includes('price')) {
+      const id = `${provider}/${request.model}`
+      left.push({ name: recording.name, reason: `the price of ${id} is unknown; set models.${id}.price` })
+    } else asked.push({ recording: found, usd: tokens && usd })
+  }
+  return { asked, left }
+}
+
+/** Returns a recording whose request can be repeated, or the reason why it cannot. */
+function askableOf(recording: Recording, known: readonly string[]): Askable | string {
+  const { provider, endpoint, request } = recording
+  if (!request.asked) return 'it does not hold its request; record with --keep-requests'
+  if (!known.includes(provider)) return `there is no provider ${provider} in the configuration`
+  if (request.model === null || pathOf(endpoint, '', false) === null)
+    return `calls of ${endpoint} cannot be asked again`
+  if (['previous_response_id', 'conversation', 'thread'].some((name) => request.asked!.body[name] != null))
+    return 'it continues a conversation that the provider kept'
+  return recording as Askable
+}
+
+/** Returns the gateway's path for the endpoint of a recording; null if there is none. */
+function pathOf(endpoint: string, model: string, stream: boolean): string | null {
+  if (/^models\/[^/]+:generateContent$/.test(endpoint))
+    return `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
+  return /^(?:chat\/completions|messages|responses|embeddings|images\/generations)$/.test(endpoint)
+    ? `/v1/${endpoint}`
+    : null
+}
+
+/** Maximum time until the end of a call is on record, ms. */
+const CLOSED_TIMEOUT_MS = 5_000
+
+export interface Again {
+  /** Newer recording for each name. Its answer may be an error. */
+  readonly fresh: readonly Recording[]
+  /** Recordings without a newer one, with the reason. */
+  readonly failed: readonly { readonly name: string; readonly reason: string }[]
+  /** Cost of the calls, US dollars; null if it is unknown. */
+  readonly usd: number | null
+}
+
+/** Folder of the newer recordings, inside a folder of recordings. */
+const againFolder = (dir: string): string => join(dir, SETTINGS_FOLDER, 'asked-again')
+
+/**
+ * Repeats the requests one by one through a gateway, with a key whose budget is the limit, so that they are on record.
+ * Stores the answers in `againFolder`. Stops before a call that would exceed the
+ * limit if it uses as many tokens as the recorded one.
+ */
+export async function askAgain(
+  dir: string,
+  { asked }: Plan,
+  loaded: Loaded,
+  limit: number,
+  onAsked: (name: string) => void,
+): Promise<Again> {
+  const again = againFolder(dir)
+  rmSync(again, { recursive: true, force: true })
+  mkdirSync(again, { recursive: true, mode: 0o700 })
+  writeFileSync(join(again, '.gitignore'), '*\n')
+  const gateway = await limitedGateway(dir, loaded, limit)
+  const fresh: Recording[] = []
+  const failed: { name: string; reason: string }[] = []
+  try {
+    let spent: number | null = 0
+    for (const { recording, usd } of asked) {
+      const { name } = recording
+      // After a call of unknown cost, the limit could not be enforced.
+      if (spent === null || spent + (usd ?? 0) > limit) {
+        failed.push({ name, reason: `not asked, because of the limit of ${dollars(limit)}` })
+        continue
+      }
+      onAsked(name)
+      const { reason, answer } = await gateway.ask(recording)
+      if (answer) fresh.push(writeAs(again, recording, answer))
+      else failed.push({ name, reason })
+      spent = await gateway.spent()
+    }
+    return { fresh, failed, usd: spent }
+  } finally {
+    await gateway.close()
+  }
+}
+
+/** Starts a gateway with a recorder for each provider and one key, whose budget is the limit. */
+async function limitedGateway(dir: string, { config, ...loaded }: Loaded, limit: number) {
+  const key = `wb_${randomBytes(32).toString('base64url')}`
+  const name = `recordings-drift-${Date.now()}`
+  const keys = [
+    {
+      ...{ name, role: 'client' as const, digest: `sha256:${hash('sha256', key)}` },
+      budget: [{ usd: limit, per: 'month' as const, unpriced: 'refuse' as const }],
+    },
+  ]
+  // Folder next to the newer recordings, from which no recordings are read. An interrupted run leaves files only
+  // here.
+  const out = join(againFolder(dir), SETTINGS_FOLDER)
+  mkdirSync(out, { mode: 0o700 })
+  let last: { name?: string; reason?: string } = {}
+  const wires = Object.entries(config.providers).map(([provider, { base_url: baseUrl }]) =>
+    createRecorder({
+      ...{ provider, baseUrl, out, now: Date.now, secrets: [...loaded.secrets.values(), key] },
+      keep: keepIn(dir, { keepAnswers: true }, process.cwd()),
+      onRecorded: (name) => (last = { name }),
+      onRefused: (reason) => (last = { reason }),
+    }),
+  )
+  const server = { ...config.server, host: '127.0.0.1', port: 0 }
+  const gateway = await createGateway({
+    ...loaded,
+    config: { ...config, server, keys, cache: { ...config.cache, enabled: false } },
+    wire: (dispatch) => wires.reduce((inner, wire) => wire(inner), dispatch),
+  })
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  return {
+    async ask({ provider, endpoint, request: { model, stream, asked } }: Askable) {
+      last = {}
+      const target = `${provider}/${model}`
+      const body = endpoint.startsWith('models/') ? asked.body : { ...asked.body, model: target }
+      const response = await fetch(gateway.url + pathOf(endpoint, target, stream === true), {
+        method: 'POST',
+        headers: { ...asked.headers, ...headers },
+        body: withFolder(JSON.stringify(body), process.cwd()),
+      })
+      const text = await response.text().catch((error: Error) => error.message) // the answer may be cut off
+      const answer = readRecordings(out).find(({ name }) => name === last.name)
+      rmSync(join(out, provider), { recursive: true, force: true })
+      const reason = last.reason ?? `the gateway answered ${response.status}: ${text.slice(0, 300)}`
+      return { answer, reason }
+    },
+    /** Returns the cost of the calls, as soon as the last call is closed in the record. */
+    async spent(): Promise<number | null> {
+      for (const until = Date.now() + CLOSED_TIMEOUT_MS; ; await sleep(10)) {
+        const response = await fetch(`${gateway.url}/api/keys/me`, { headers })
+        const use = (await response.json()) as { spent_usd: number | null; reserved_usd: number | null }
+        if (use.reserved_usd === 0) return use.spent_usd
+        if (Date.now() > until) return null
+      }
+    },
+    async close() {
+      await gateway.close(5_000)
+      rmSync(out, { recursive: true, force: true })
+    },
+  }
 }

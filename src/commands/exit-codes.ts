@@ -5,6 +5,8 @@ type Meanings = readonly (string | null)[]
 
 const USAGE = 'wrong usage'
 const CONFIG = 'wrong usage or configuration'
+const NO_SERVICE = 'there is no systemd or launchd, or it refused'
+const NOT_INSTALLED = 'wrong usage, or the service is not installed'
 const SILENT = 'the gateway does not answer, or refuses'
 
 /** Exit codes of each command, by its full name. */
@@ -36,6 +38,17 @@ export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
   'recordings refresh': ['replaced', 'there are no newer answers, or a recording was not replaced', USAGE],
   logs: ['shown; with `--follow`, ended with Ctrl-C', SILENT, CONFIG],
   sessions: ['shown', SILENT, CONFIG],
+  steps: [
+    'shown; with `--forget`, deleted',
+    'there is no such session; the gateway does not answer, or refuses',
+    CONFIG,
+  ],
+  fork: [
+    'the cost was printed; with `--live`, every call was sent, and a failed one is a line',
+    'there is no such call, or it is not kept; the gateway does not answer, or refuses',
+    CONFIG,
+  ],
+  diff: ['shown', 'there is no such session; the gateway does not answer, or refuses', CONFIG],
   costs: ['shown', SILENT, CONFIG],
   export: ['written', SILENT, CONFIG],
   reconcile: ['every line is equal', 'something differs, or a report cannot be fetched or read', CONFIG],
@@ -60,11 +73,26 @@ export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
     'the shared log does not answer',
     'no such gateway, or it is alive; wrong usage or configuration',
   ],
-  init: ['the file was written', 'the file could not be written', 'wrong usage, or the file already exists'],
+  init: [
+    'the file was written',
+    'the file could not be written, or the gateway refuses it',
+    'wrong usage, or the file already exists',
+  ],
+  'provider add': ['added', 'the file could not be written', CONFIG],
+  'provider list': ['shown', null, CONFIG],
+  'provider test': ['all is well', 'a provider failed', CONFIG],
+  'service install': ['written', 'there is no systemd or launchd, or it refused', CONFIG],
+  'service uninstall': ['removed, or was not installed', NO_SERVICE, USAGE],
+  'service start': ['started', NO_SERVICE, NOT_INSTALLED],
+  'service stop': ['stopped', NO_SERVICE, NOT_INSTALLED],
+  'service status': ['it runs', NO_SERVICE, NOT_INSTALLED, 'it does not run (systemd)'],
+  'service logs': ['shown', NO_SERVICE, NOT_INSTALLED],
   'key list': ['shown', SILENT, CONFIG],
-  'key new': ['the key was written', 'the key could not be written', USAGE],
+  'key new': ['the key was written', 'the key could not be written', CONFIG],
+  'key set': ['kept', 'the file could not be written, or others may read it', USAGE],
   mock: ['stopped on request; with `--list`, shown', 'the mock could not start', USAGE],
   doctor: ['all is well', 'something is BAD', USAGE],
+  'self-test': ['all is well', 'something is BAD', USAGE],
   statusline: [
     'always for a client, because it would otherwise blank the row',
     null,
@@ -81,7 +109,7 @@ export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
     'conformant, or every failure is in the baseline',
     'a requirement failed',
     'the command line, the target file or the baseline is wrong',
-    'the gateway cannot be started or reached, its calls do not arrive at the mock, or the suite failed',
+    'the gateway cannot be installed, started or reached, or `--install` or `--live` is missing; its calls do not arrive at the mock, or the suite failed',
     'the baseline is stale',
   ],
   'conform explain': ['explained', null, 'there is no such requirement'],

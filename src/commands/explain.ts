@@ -1,8 +1,12 @@
 // `waybill conform --list` and `waybill conform explain ID…`: print the requirements for people. Start
 // nothing.
 import measure from 'fast-string-truncated-width'
-import { PROFILES, profileRows } from '../../conformance/requirements/profiles.ts'
-import { type Requirement, readRequirements } from '../../conformance/requirements/requirements.ts'
+import {
+  PROFILES,
+  profileRows,
+  type Requirement,
+  readRequirements,
+} from '../../conformance/requirements/requirements.ts'
 import { table } from '../terminal/table.ts'
 
 /** Maximum width, in characters, because wider text is hard to read. */

@@ -1,7 +1,7 @@
 // Programs on Windows as npm and pnpm install them, in a simulated file system.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findProgram, type ProgramSystem } from './find-program.ts'
+import { findProgram, type ProgramSystem } from './agent-launch.ts'
 
 const NPM = String.raw`@ECHO off
 GOTO start

@@ -2,11 +2,11 @@
 import { existsSync } from 'node:fs'
 import { type ZodType, z } from 'zod'
 import { type Config, loadConfig } from '../config/load.ts'
-import { boundedBody } from '../shared/bounded-answer.ts'
+import { boundedBody } from '../shared/bounded.ts'
 import { holdsCredential, plainAddress } from '../shared/plain-address.ts'
 import { DEFAULT_URL } from '../statusline/remote-line.ts'
 import { findKey } from '../terminal/key.ts'
-import { UsageError } from './usage-error.ts'
+import { UsageError } from './output.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -46,7 +46,7 @@ export type Get = <Answer>(
   target: string,
   shape: ZodType<Answer>,
   signal: AbortSignal,
-  method?: 'GET' | 'POST',
+  method?: 'GET' | 'POST' | 'DELETE',
 ) => Promise<Answer>
 
 const errorBody = z.looseObject({ error: z.looseObject({ message: z.string(), code: z.unknown() }) })
@@ -97,6 +97,25 @@ export function streamFrom(
     })
 }
 
+/**
+ * Returns a function that sends a call to a gateway and reads the answer to its end, whatever it is. `begun`: called with
+ * the head of the answer. The function rejects with GatewayAccessError.
+ */
+export function senderTo(base: URL, env: Env, keyFile: string | undefined) {
+  const access = accessTo(base, env, keyFile)
+  const { signal } = new AbortController() // a model may take any time
+  return (
+    target: string,
+    init: Pick<RequestInit, 'body' | 'headers'>,
+    begun: (response: Response) => void,
+  ): Promise<{ readonly status: number; readonly text: string }> =>
+    exchange(access, target, { ...init, method: 'POST', signal }, async (response) => {
+      begun(response)
+      const text = (await boundedBody(response, MAX_ANSWER_BYTES)).toString('utf8')
+      return { status: response.status, text }
+    })
+}
+
 /** Returns the error for a gateway that refuses, or for a server that is not a gateway. */
 function refusal({ base, key, keyFrom }: Access, status: number, body: unknown): GatewayAccessError {
   const { origin } = base
@@ -104,7 +123,7 @@ function refusal({ base, key, keyFrom }: Access, status: number, body: unknown):
     return new GatewayAccessError(
       'keyless',
       `the gateway at ${origin} requires a key`,
-      'set WAYBILL_KEY, or name a private file with --key-file',
+      'set WAYBILL_KEY, keep it with `waybill key set WAYBILL_KEY`, or name a private file with --key-file',
       status,
     )
   if (status === 401)
@@ -140,7 +159,8 @@ async function exchange<Read>(
 ): Promise<Read> {
   let status: number | null = null
   try {
-    const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
+    const headers = new Headers(init.headers)
+    if (key !== null) headers.set('authorization', `Bearer ${key}`)
     const response = await fetch(base.href.replace(/\/+$/, '') + target, { ...init, headers })
     status = response.status
     return await read(response)

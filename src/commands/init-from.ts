@@ -1,16 +1,21 @@
 // `waybill init --from FILE`: writes a configuration based on another gateway's, and names settings that it
 // could not carry over. Sends nothing, and never writes a key from the file.
 import { basename } from 'node:path'
-import { stringify } from 'yaml'
-import { parseConfig } from '../config/load.ts'
-import { ConfigError } from '../core/errors.ts'
-import { readBounded } from '../shared/bounded-file.ts'
+import { parse, stringify } from 'yaml'
+import { problemsIn } from '../config/load.ts'
+import { isLoopback } from '../gateway/listen.ts'
+import { readBounded } from '../shared/bounded.ts'
 import { createMask } from '../shared/redact.ts'
 import { clean } from '../terminal/clean.ts'
+import { MISSING } from '../yaml/wording.ts'
 import { readYaml } from '../yaml/yaml.ts'
-import { ConfigDraft, fields, type Note } from './foreign/draft.ts'
-import { FORMATS } from './foreign/formats.ts'
-import { UsageError } from './usage-error.ts'
+import { claudeCodeRouter } from './foreign/claude-code-router.ts'
+import { ConfigDraft, type ForeignFormat, fields, list, type Note } from './foreign/draft.ts'
+import { litellm } from './foreign/litellm.ts'
+import { oneApi } from './foreign/one-api.ts'
+import { UsageError } from './output.ts'
+
+const FORMATS: readonly ForeignFormat[] = [litellm, claudeCodeRouter, oneApi]
 
 /** Maximum size of the file, bytes; the same as for our own configuration. */
 const MAX_BYTES = 512 * 1_024
@@ -43,29 +48,64 @@ export function configFrom(source: string, env: Env): FromFile {
   format.read(file as never, draft, env)
   draft.settle()
   const mask = createMask(secretsIn(file))
-  const { values, variables } = { values: draft.values(), variables: draft.variables }
-  const providers = Object.keys(fields(values.providers)).length
-  if (providers === 0)
+  const whole = stringify(draft.values(), { lineWidth: 0 })
+  const masked = mask(whole)
+  if (masked !== whole)
+    draft.note('the written file', 'a credential stood in another setting, and was replaced by ***')
+  const values = acceptable(fields(parse(masked)), draft)
+  const providers = Object.values(fields(values.providers)).map(fields)
+  if (providers.length === 0)
     throw new UsageError(
       `nothing in ${source} could be carried over: ${mask(draft.notes.map(lineOf).join('; ')) || 'it names no model'}`,
     )
-  const whole = stringify(values, { lineWidth: 0 })
-  const body = mask(whole)
-  if (body !== whole)
-    draft.note('the written file', 'a credential stood in another setting, and was replaced by ***')
-  for (const problem of problemsIn(body, variables)) draft.note('the written file', problem)
   const notes = draft.notes.map(({ where, advice }) => ({ where: mask(where), advice: mask(advice) }))
   return {
     text: `# Written by \`waybill init --from\` from ${clean(basename(source))} (${format.name}). Every setting is in docs/configuration.md;
 # \`waybill config check\` checks this file.
-${body}${notes.length > 0 ? `\n# Not carried over, or not as it was:\n${notes.map((note) => `# - ${lineOf(note)}\n`).join('')}` : ''}`,
+${stringify(values, { lineWidth: 0 })}${notes.length > 0 ? `\n# Not carried over, or not as it was:\n${notes.map((note) => `# - ${lineOf(note)}\n`).join('')}` : ''}`,
     format: format.name,
-    providers,
-    routes: Object.keys(draft.routes).length,
+    providers: providers.length,
+    routes: Object.keys(fields(values.routes)).length,
     direct: draft.direct,
     notes,
-    variables,
+    variables: draft.variables.filter((name) => providers.some(({ key }) => key === `$${name}`)),
   }
+}
+
+/** Returns the values without those that a gateway refuses, and notes each of them. */
+function acceptable(given: Record<string, unknown>, draft: ConfigDraft): Record<string, unknown> {
+  const values = JSON.parse(JSON.stringify(given), (name, value) => {
+    if (name !== '__proto__') return value
+    draft.note('__proto__', 'left out, because it cannot be a name')
+  })
+  for (;;) {
+    const [problem] = problemsIn(values)
+    if (!problem) break
+    const dropped = dropAt(values, problem.path)
+    if (dropped === null) break
+    // A missing part follows from one that was left out before.
+    if (problem.message !== MISSING)
+      draft.note(dropped, `left out, because the gateway refuses it: ${problem.message}`)
+  }
+  const { host } = fields(values.server)
+  if (typeof host === 'string' && !isLoopback(host) && list(values.keys).length === 0) {
+    dropAt(values, ['server', 'host'])
+    draft.note('server.host', 'an address that other machines can reach needs `keys`; it was left out')
+  }
+  return values
+}
+
+/** Removes the value at a path, or else the nearest one around it. Returns its path; null if there is none. */
+function dropAt(values: Record<string, unknown>, path: readonly PropertyKey[]): string | null {
+  for (let length = path.length; length > 0; length--) {
+    const above = path.slice(0, length - 1).reduce<unknown>((value, part) => (value as never)?.[part], values)
+    const last = path[length - 1]!
+    if (Array.isArray(above) && Number(last) in above) above.splice(Number(last), 1)
+    else if (!Array.isArray(above) && Object.hasOwn(fields(above), last)) delete (above as never)[last]
+    else continue
+    return path.slice(0, length).map(String).join('.')
+  }
+  return null
 }
 
 /** Settings whose values are credentials, and settings with values that are. */
@@ -117,14 +157,3 @@ function readSource(source: string): unknown {
 
 const withoutComments = (json: string): string =>
   json.replace(/("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (_, text = '') => text)
-
-/** Returns the problems that would prevent a gateway from starting with this configuration. */
-function problemsIn(body: string, variables: readonly string[]): string[] {
-  try {
-    parseConfig(body, 'waybill.yaml', { env: Object.fromEntries(variables.map((name) => [name, 'any'])) })
-    return []
-  } catch (error) {
-    if (error instanceof ConfigError) return error.message.split('\n')
-    throw error
-  }
-}

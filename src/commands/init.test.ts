@@ -120,7 +120,7 @@ test('with `--check`, `waybill init` requests only the list of models from each 
   ])
   assert.match(said[0]!, /✓ anthropic: the key works$/)
   assert.match(said[1]!, /✓ openai: the key works, but its list does not name gpt-6-sol, gpt-6-luna; /)
-  assert.match(said[2]!, /✗ groq: 401; check GROQ_API_KEY$/)
+  assert.match(said[2]!, /✗ groq: 401; it does not accept the key; check GROQ_API_KEY$/)
   assert.match(said[3]!, /✗ deepseek: /)
   assert.match(said[4]!, /- xai: XAI_API_KEY is not set/)
 })

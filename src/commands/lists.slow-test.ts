@@ -22,10 +22,13 @@ test('the lists show only the sessions, keys and calls that the given key may se
     runCli([...words, '--url', gateway.url], { env: { WAYBILL_KEY: KEYS[role] } })
 
   const sessions = await waybill('client', 'sessions')
-  assert.match(sessions.stdout, /^session +last seen +last asked → went +calls +failed +tokens +cost\n/)
   assert.match(
     sessions.stdout,
-    /\nsecond +\S+ +auto → alpha\/model-a +2 +0 +40→14 +\$\S+\nfirst +.* 1 +0 +20→7 /,
+    /^session +client +began +last call +last asked → went +calls +failed +tokens +cost\n/,
+  )
+  assert.match(
+    sessions.stdout,
+    /\nsecond +node +\S+ +\S+ +auto → alpha\/model-a +2 +0 +40→14 +\$\S+\nfirst +.* 1 +0 +20→7 /,
   )
   const json = JSON.parse((await waybill('client', 'sessions', '--json', '--limit', '1')).stdout)
   assert.deepEqual(

@@ -4,8 +4,7 @@ import { clean } from '../terminal/clean.ts'
 import { costText, dollars, formatCount, spentText } from '../terminal/numbers.ts'
 import { table } from '../terminal/table.ts'
 import { ANSWER_MS, gatewayAt, namedGateway } from './gateway-client.ts'
-import { complain, json as toJson } from './output.ts'
-import { UsageError } from './usage-error.ts'
+import { complain, json as toJson, UsageError } from './output.ts'
 
 interface ListOptions {
   readonly config: string
@@ -19,10 +18,12 @@ const sessionList = z.looseObject({
   data: z.array(
     z.looseObject({
       session_id: z.string(),
+      first_seen: z.string(),
       last_seen: z.string(),
       last_requested_model: z.string(),
       last_provider: z.string(),
       last_model: z.string(),
+      last_client: z.string().nullish(), // absent in older gateways
       calls: z.number(),
       failed: z.number(),
       tokens: z.looseObject({ input: z.number().nullable(), output: z.number().nullable() }),
@@ -44,8 +45,11 @@ export async function printSessions({
   const query = new URLSearchParams({ limit, order })
   const { data } = await listOf(`/api/sessions?${query}`, sessionList, options)
   const figure = (value: number | null) => (value === null ? '-' : formatCount(value))
-  const rows = data.map((each) => [
+  const shown = order === 'newest' ? data.toSorted((a, b) => (a.last_seen < b.last_seen ? 1 : -1)) : data
+  const rows = shown.map((each) => [
     each.session_id,
+    each.last_client ?? '-',
+    each.first_seen,
     each.last_seen,
     `${each.last_requested_model || '-'} → ${[each.last_provider, each.last_model].filter(Boolean).join('/')}`,
     String(each.calls),
@@ -53,12 +57,17 @@ export async function printSessions({
     `${figure(each.tokens.input)}→${figure(each.tokens.output)}`,
     costText(each),
   ])
-  show(data, ['session', 'last seen', 'last asked → went', 'calls', 'failed', 'tokens', 'cost'], rows, {
-    options,
-    right: ['calls', 'failed', 'tokens', 'cost'],
-    shrink: ['last asked → went', 'session'],
-    none: 'there are no sessions on record yet',
-  })
+  show(
+    shown,
+    ['session', 'client', 'began', 'last call', 'last asked → went', 'calls', 'failed', 'tokens', 'cost'],
+    rows,
+    {
+      options,
+      right: ['calls', 'failed', 'tokens', 'cost'],
+      shrink: ['last asked → went', 'session'],
+      none: 'there are no sessions on record yet',
+    },
+  )
 }
 
 const spending = {

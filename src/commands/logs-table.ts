@@ -72,6 +72,7 @@ interface Column {
   /** Terminal cells; 0 for a column that uses the remaining cells. */
   readonly width: number
   readonly right?: boolean
+  /** `width`: infinite if nothing is cut. */
   text(call: ShownCall, width: number): string
   colour?(call: ShownCall): Format | null
 }
@@ -185,13 +186,20 @@ export function createCallTable(columns: number | null, paint: Paint): CallTable
       .trimEnd()
   return {
     header: () => line(({ title }) => [title, 'bold']),
-    row: (call) => line((column, width) => [column.text(call, width), column.colour?.(call) ?? null]),
+    row: (call) =>
+      line((column, width) => [
+        column.text(call, columns === null ? Number.POSITIVE_INFINITY : width),
+        column.colour?.(call) ?? null,
+      ]),
   }
 }
 
 const isBad = (state: string): boolean => state === 'failed' || state === REFUSED
 
-/** Returns `auto → openai/gpt-5-mini`, or only the target if both do not fit, and any error. */
+/** Minimum cells of a requested model that does not fit beside its target. */
+const MIN_ASKED_WIDTH = 8
+
+/** Returns `auto → openai/gpt-5-mini`, and any error. If they do not fit, the requested model is shortened first. */
 function route(call: ShownCall, width: number): string {
   const { resolved_provider, resolved_model, response_model: answered, fallbacks, state, error_code } = call
   if (state === REFUSED) return `${error_code}: ${call.message}`
@@ -202,8 +210,8 @@ function route(call: ShownCall, width: number): string {
   const other = isOtherModel(resolved_model, answered) ? ` → ${answered}` : ''
   const went = `${fallbacks > 0 ? '↷ ' : ''}${target}${other}${why}`
   if (asked === target) return went
-  const both = `${asked} → ${went}`
-  return cells(cleanLabel(both)) <= width ? both : went
+  const room = width - cells(cleanLabel(` → ${went}`))
+  return `${cut(cleanLabel(asked), Math.max(MIN_ASKED_WIDTH, room), cells)} → ${went}`
 }
 
 const known = (value: number | null, say: (value: number) => string): string =>

@@ -9,9 +9,7 @@ import { terminalColumns } from '../terminal/environment.ts'
 import { nearest } from '../yaml/nearest.ts'
 import { ANSWER_MS, GatewayAccessError, gatewayAt, namedGateway } from './gateway-client.ts'
 import { createCallTable, refusedCall, type ShownCall, shownCall, shownRefusal } from './logs-table.ts'
-import { complain, json as toJson } from './output.ts'
-import { readTime } from './read-time.ts'
-import { UsageError } from './usage-error.ts'
+import { complain, readTime, json as toJson, UsageError } from './output.ts'
 
 export interface LogsOptions {
   readonly url?: string

@@ -1,8 +1,7 @@
 // Address of a run's mock providers, as options of a command. These options take precedence over the target
 // file.
 import { isLoopback, type Target, targetSchema } from '../../conformance/target/schema.ts'
-import { complain } from './output.ts'
-import { UsageError } from './usage-error.ts'
+import { complain, UsageError } from './output.ts'
 
 export interface MockAddress {
   readonly mockHost?: string

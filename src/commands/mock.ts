@@ -6,7 +6,7 @@ import type { Chaos } from '../../mocks/server/chaos.ts'
 import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
 import { ScriptError } from '../../mocks/server/script.ts'
 import { table } from '../terminal/table.ts'
-import { UsageError } from './usage-error.ts'
+import { UsageError } from './output.ts'
 
 interface MockCommand {
   readonly port: number

@@ -3,16 +3,18 @@
 // only `sync` sends requests.
 import { writeFileSync } from 'node:fs'
 import { stringify } from 'yaml'
+import { withKept } from '../config/kept-keys.ts'
 import { configuredModels, type Loaded, loadConfig, syncedFile } from '../config/load.ts'
+import { priceLine } from '../core/budget.ts'
 import { DIALECTS } from '../dialects/registry.ts'
 import { factTableOf, type Statement } from '../models/facts.ts'
 import { type LearnedRefusal, openLearnedRefusals } from '../models/learned.ts'
 import { type ListedModel, listedModels } from '../models/listed.ts'
-import { boundedBody } from '../shared/bounded-answer.ts'
-import { createKeySearch } from '../shared/redact.ts'
+import { createPricer, pricedModels, priceOrigin, pricingOf } from '../pricing/pricing.ts'
+import { clock } from '../shared/clock.ts'
 import { table } from '../terminal/table.ts'
-import { complain, print, json as toJson } from './output.ts'
-import { UsageError } from './usage-error.ts'
+import { requestList } from './found-provider.ts'
+import { complain, print, json as toJson, UsageError } from './output.ts'
 
 interface ModelsOptions {
   readonly model?: string | undefined
@@ -47,6 +49,15 @@ export async function printModels({ model, config: file, json, env }: ModelsOpti
 
 const HEADER = ['MODEL', 'FACT', 'VALUE', 'FROM']
 
+/** Returns the value of a fact in words: `by provider, min 1024`. */
+function wordsOf(value: unknown): string {
+  if (Array.isArray(value)) return value.join(' ') || 'none'
+  if (typeof value !== 'object' || value === null) return String(value ?? 'none')
+  return Object.entries(value)
+    .map(([name, each]) => `${name} ${each}`)
+    .join(', ')
+}
+
 function rowsOf({
   model,
   facts,
@@ -59,7 +70,7 @@ function rowsOf({
   const rows = [
     ...facts.map(({ fact, value, origin, name, source, date, unverified }) => [
       fact,
-      [value].flat().join(' ') || 'none',
+      wordsOf(value),
       `${ORIGINS[origin]}, ${name}${origin === 'configuration' ? '' : ` (${source}, ${date})`}${unverified ? '; unverified, changes nothing' : ''}`,
     ]),
     ...refused.map(({ parameter, value, learned_at }) => [
@@ -87,10 +98,6 @@ function partsOf(id: string, { providers }: Loaded['config']): { provider: strin
   return { provider, name: name.join('/') }
 }
 
-/** Maximum time and bytes for a provider's list. */
-const LIST_TIMEOUT_MS = 20_000
-const MAX_LIST_BYTES = 8 * 2 ** 20
-
 interface SyncOptions extends Omit<ModelsOptions, 'model' | 'json'> {
   /** Providers to query; all by default. */
   readonly providers: readonly string[]
@@ -108,7 +115,7 @@ export async function syncModels({ providers, config: file, env }: SyncOptions):
   const lists: { name: string; models: readonly ListedModel[] }[] = []
   for (const name of names) {
     try {
-      const models = listedModels(await listOf(name, config, env))
+      const models = listedModels(await listOf(name, config, withKept(file, env)))
       lists.push({ name, models })
       complain(`${name}: ${models.length} models`)
     } catch (error) {
@@ -154,17 +161,9 @@ async function listOf(name: string, config: Loaded['config'], env: ModelsOptions
   if (reason !== null) throw new Error(`not asked: ${reason}`)
   const { dialect, base_url, keys } = provider
   const key = provider.key ?? keys?.find((each) => each.key)?.key
-  const secret = (key && env[key.slice(1)]?.trim()) || ''
-  const { path, headers } = DIALECTS[dialect[0]! as keyof typeof DIALECTS].modelList(secret)
-  const response = await fetch(`${base_url.replace(/\/+$/, '')}${path}`, {
-    headers: secret === '' ? {} : headers,
-    signal: AbortSignal.timeout(LIST_TIMEOUT_MS),
-    redirect: 'error',
-  })
-  if (!response.ok) throw new Error(`status ${response.status}; check its key`)
-  const list = await boundedBody(response, MAX_LIST_BYTES)
-  if (secret !== '' && createKeySearch(secret)(list)) throw new Error('its list repeats the key')
-  return list.toString('utf8')
+  const secret = (key && env[key.slice(1)]?.trim()) || null
+  const { path, headers } = DIALECTS[dialect[0]! as keyof typeof DIALECTS].modelList(secret ?? '')
+  return requestList(`${base_url.replace(/\/+$/, '')}${path}`, secret, secret === null ? {} : headers)
 }
 
 /** Removes facts learned from refusals: all facts, or those of one provider or model. */
@@ -176,4 +175,78 @@ export async function forgetModels({ model, config: file, env }: ModelsOptions):
   for (const { provider, model: name, parameter, value } of forgotten)
     print(`forgot that ${provider}/${name} refuses ${parameter}${value === null ? '' : ` ${value}`}`)
   if (forgotten.length === 0) complain('nothing of it was learned')
+}
+
+interface PricesOptions {
+  readonly filter?: string | undefined
+  readonly config: string
+  readonly json?: boolean
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+type Rates = Readonly<Record<string, unknown>>
+
+const ONE = { input: 1, output: 1, cached_input: null, cache_write: null, reasoning: null, images: 1 }
+const PRICE_HEADER = ['MODEL', 'INPUT', 'CACHED', 'OUTPUT', 'FROM']
+
+/** Prints the prices. Rejects with ConfigError, or with UsageError if no model matches. */
+export async function printPrices({ filter, config: file, json, env }: PricesOptions): Promise<void> {
+  const { config } = loadConfig(file, { env, replay: true })
+  const pricing = pricingOf(config)
+  const price = createPricer(pricing)
+  const now = clock.now()
+  const listed =
+    filter === undefined
+      ? []
+      : Object.keys(config.providers).flatMap((name) =>
+          pricedModels(name, pricing).map((model) => `${name}/${model}`),
+        )
+  const ids = [...new Set([...configuredModels(config), ...listed])]
+    .filter((id) => id.toLowerCase().includes(filter?.toLowerCase() ?? ''))
+    .toSorted()
+  if (ids.length === 0 && filter !== undefined)
+    throw new UsageError(
+      `no price is known for a model with ${JSON.stringify(filter)} in its name at ${Object.keys(config.providers).join(', ')}`,
+    )
+  const found = ids.map((id) => {
+    const slash = id.indexOf('/')
+    const target = { provider: id.slice(0, slash), model: id.slice(slash + 1) }
+    const cost = price(target, ONE, now)
+    const rates: Rates | null = cost.price?.rates ?? null
+    return {
+      model: id,
+      billing: cost.flat ? 'flat' : 'metered',
+      rates,
+      source: rates && priceOrigin(target, pricing, now),
+    }
+  })
+  if (json) {
+    print(toJson(found, 2))
+    return
+  }
+  const rows = found.map(({ model, rates, source, billing }) => [
+    model,
+    ...(rates
+      ? [rateOf(rates, 'input_mtok'), rateOf(rates, 'cache_read_mtok'), rateOf(rates, 'output_mtok')]
+      : ['?', '?', '?']),
+    [
+      source
+        ? `${source.title}${source.date === null ? '' : `, ${source.date}`}`
+        : `unknown; write under models: ${priceLine(model)}`,
+      ...(billing === 'flat' ? ['paid by a subscription'] : []),
+    ].join('; '),
+  ])
+  const columns = process.stdout.isTTY ? process.stdout.columns : null
+  process.stdout.write(table([PRICE_HEADER, ...rows], { columns, right: [1, 2, 3], shrink: ['FROM'] }))
+  complain(
+    'US dollars per million tokens, now. `waybill models prices PART` lists all models with this part in their name',
+  )
+}
+
+/** Returns a rate as text; with `+` if it rises with the length of the input. */
+function rateOf(rates: Rates, name: string): string {
+  if ('image' in rates) return name === 'output_mtok' ? `${rates.image} a picture` : ''
+  const rate = rates[name]
+  if (typeof rate === 'number') return String(rate)
+  return typeof rate === 'object' && rate !== null && 'base' in rate ? `${rate.base}+` : ''
 }

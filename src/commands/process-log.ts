@@ -3,7 +3,7 @@
 
 import { writeSync } from 'node:fs'
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
-import type { Log } from '../core/process-log.ts'
+import { type Log, UNSAID } from '../core/process-log.ts'
 import { clean, escaped } from '../terminal/clean.ts'
 import { costText, duration, formatCount } from '../terminal/numbers.ts'
 import { complain, reasonOf } from './output.ts'
@@ -115,8 +115,8 @@ function withPlainInfo(log: Logger, lines: DestinationStream): Log {
   return {
     error: log.error.bind(log),
     warn: log.warn.bind(log),
-    info: log.isLevelEnabled('info') ? write : () => {},
-    debug: log.debug.bind(log),
+    info: log.isLevelEnabled('info') ? write : UNSAID,
+    debug: log.isLevelEnabled('debug') ? log.debug.bind(log) : UNSAID,
   }
 }
 
@@ -141,6 +141,10 @@ const fit = (line: string): string => (ORDINARY.test(line) ? line : `${escaped(l
 /** Formats a line for a person: the route and result of a call, or the message and its fields. */
 function inWords({ msg, time: _time, level: _level, err: _err, ...fields }: Record<string, unknown>): string {
   if (msg === 'call') return callInWords(fields)
+  if (msg === 'call refused') {
+    const { endpoint, status, error_code, reason } = fields
+    return `${endpoint} · refused ${status} · ${error_code}: ${reason}`
+  }
   const said = Object.entries(fields).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
   return [msg, said.join(', ')].filter(Boolean).join(': ')
 }

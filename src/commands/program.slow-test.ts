@@ -57,7 +57,10 @@ test('a usage error causes a one-line error with advice, and exit code 2', (t) =
       /^waybill: \/nowhere\/waybill\.yaml: no such file; write one, name another with --config FILE, or try `waybill serve --replay`, which needs none\n$/,
     ],
     [['config', 'check', '-c', bad], /^waybill: .*bad\.yaml:1:17 server\.port: .+\n$/],
-    [['config', 'check', '-c', EXAMPLE], /OPENAI_API_KEY is not set; export it, or remove the provider/],
+    [
+      ['config', 'check', '-c', EXAMPLE],
+      /OPENAI_API_KEY is not set; export it, keep it with `waybill key set OPENAI_API_KEY`, or remove the provider/,
+    ],
     [
       ['routes', 'nowhere', '-c', EXAMPLE],
       /has no route and no provider for "nowhere"; as an unknown model it goes by its dialect: messages to auto\/code, /,

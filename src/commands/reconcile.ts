@@ -1,5 +1,6 @@
 // `waybill reconcile`: compares the record with a provider's own report by day and model. The report is
 // fetched or read from a file. No request can cause an inference. Writes only the result, for the page.
+import { withKept } from '../config/kept-keys.ts'
 import { loadConfig } from '../config/load.ts'
 import { type Bill, type Comparison, compareBills } from '../reconcile/bill.ts'
 import { writeLastReport } from '../reconcile/last-report.ts'
@@ -11,15 +12,14 @@ import {
   type ReportName,
   readReport,
 } from '../reconcile/reports.ts'
-import { readBounded } from '../shared/bounded-file.ts'
+import { readBounded } from '../shared/bounded.ts'
 import { billedLines } from '../store/sqlite/billed.ts'
 import { openUnchanged } from '../store/sqlite/diagnose.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
 import { fileReason } from '../terminal/file-error.ts'
 import { exactDollars, formatCount } from '../terminal/numbers.ts'
 import { table } from '../terminal/table.ts'
-import { complain, print, json as toJson } from './output.ts'
-import { UsageError } from './usage-error.ts'
+import { complain, print, json as toJson, UsageError } from './output.ts'
 
 interface ReconcileOptions {
   readonly name: string
@@ -86,7 +86,7 @@ function reportOf(name: ReportName, options: ReconcileOptions): Bill | Promise<B
     return readReport(name, decodeReport(content))
   }
   const { keyName } = REPORTS[name]
-  const key = env[keyName]
+  const key = withKept(options.config, env)[keyName]
   if (!key)
     throw new UsageError(
       `set ${keyName} to a key that may read the report of ${name}, or name a saved one with --report`,

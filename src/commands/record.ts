@@ -7,12 +7,12 @@ import { keepIn } from '../../mocks/recording/digest-key.ts'
 import { type Blanked, wordBlanked } from '../../mocks/recording/make.ts'
 import { createRecorder, type RecorderOptions } from '../../mocks/recording/recorder.ts'
 import { type Config, type Loaded, loadConfig } from '../config/load.ts'
-import { curlExample } from '../dialects/chat/example.ts'
+import { curlExample } from '../dialects/chat/client.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { fileReason } from '../terminal/file-error.ts'
+import { UsageError } from './output.ts'
 import { openLog } from './process-log.ts'
 import { type Program, runAgent } from './run.ts'
-import { UsageError } from './usage-error.ts'
 
 interface RecordOptions {
   /** Providers to record; all configured providers by default. */

@@ -16,7 +16,7 @@ import { cleanLabel, cut } from '../terminal/clean.ts'
 import { table } from '../terminal/table.ts'
 import { cells } from '../terminal/width.ts'
 import { nearest } from '../yaml/nearest.ts'
-import { UsageError } from './usage-error.ts'
+import { UsageError } from './output.ts'
 
 /** Prints the list of recordings. Throws if one of them cannot be read. */
 export function listRecordings({ dir = ownRecordings, json }: { dir?: string; json?: boolean }): void {

@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { loadConfig } from '../config/load.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
+import { UsageError } from './output.ts'
 import { openLog } from './process-log.ts'
 import { startReplay } from './replay.ts'
 import { type Program, runAgent } from './run.ts'
-import { UsageError } from './usage-error.ts'
 
 interface ReplayOptions extends Program {
   readonly config: string
@@ -27,7 +27,7 @@ export async function replayProgram(options: ReplayOptions): Promise<number> {
   const { config: file, recordings, port = '0', similar = false, env } = options
   if (!existsSync(recordings))
     throw new UsageError(
-      `--recordings ${recordings} is not there; make it: waybill record --out ${recordings} -- ${options.program}`,
+      `--recordings ${recordings} is not there; make it: waybill record --out ${recordings} -- ${options.program}; or replay a kept session with --until`,
     )
   const loaded = loadConfig(file, { env: { ...env, WAYBILL_PORT: port }, replay: true })
   let ownPort: number | null = null

@@ -243,6 +243,107 @@ test('on startup, a replay lists providers without recordings, and describes its
   await replay.stop()
 })
 
+const tool = (name: string, properties: Record<string, object>) => ({
+  name,
+  schema: { type: 'object', properties, required: Object.keys(properties) },
+})
+const TEXT = { type: 'string' }
+const chatTools = (...tools: ReturnType<typeof tool>[]) =>
+  tools.map(({ name, schema }) => ({ type: 'function', function: { name, parameters: schema } }))
+const user = (content: string) => ({ role: 'user', content })
+const called = {
+  role: 'assistant',
+  tool_calls: [{ id: 'c', type: 'function', function: { name: 'ls', arguments: '{}' } }],
+}
+const FIRST = /First I list the files/
+/** Calls of coding agents to the package's own recordings, and what each answer must have. */
+const AGENT_CALLS: Readonly<Record<string, readonly [string, object, readonly RegExp[]]>> = {
+  'a tool that lists': [
+    'chat/completions',
+    {
+      tools: chatTools(tool('write', { path: TEXT }), tool('ls', { path: TEXT })),
+      messages: [user('Read.')],
+    },
+    [FIRST, /"name":"ls"/, /\{\\"path\\":\\".\\"\}/],
+  ],
+  'a tool that runs commands': [
+    'messages',
+    {
+      max_tokens: 99,
+      tools: [tool('Bash', { command: TEXT, description: TEXT })].map(({ name, schema }) => ({
+        name,
+        input_schema: schema,
+      })),
+      messages: [user('Read.')],
+    },
+    [FIRST, /"name":"Bash"/, /"command":"ls"/],
+  ],
+  'a command as a list': [
+    'responses',
+    {
+      tools: [tool('shell', { command: { type: 'array', items: TEXT } })].map(({ name, schema }) => ({
+        type: 'function',
+        name,
+        parameters: schema,
+      })),
+      input: 'Read.',
+    },
+    [FIRST, /"name":"shell"/, /\[\\"ls\\"\]/],
+  ],
+  'only tools that change something': [
+    'chat/completions',
+    { tools: chatTools(tool('write', { path: TEXT })), messages: [user('Read.')] },
+    [/nothing was spent/, /"finish_reason":"stop"/],
+  ],
+  'the result of a tool': [
+    'chat/completions',
+    {
+      tools: chatTools(tool('ls', { path: TEXT })),
+      messages: [user('Read.'), called, { role: 'tool', tool_call_id: 'c', content: 'a.txt' }],
+    },
+    [/nothing was spent/],
+  ],
+  'a title': [
+    'chat/completions',
+    { messages: [user('Write a title for: Read.')] },
+    [/"content":"A first look at Waybill"/],
+  ],
+  'a title as JSON': [
+    'chat/completions',
+    {
+      messages: [user('Name it.')],
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 't', schema: tool('', { title: TEXT }).schema },
+      },
+    },
+    [/\{\\"title\\":\\"A first look at Waybill\\"\}/],
+  ],
+  'the tool of the recordings': [
+    'chat/completions',
+    { tools: chatTools(tool('get_weather', { city: TEXT })), messages: [user('Vienna?')] },
+    [/"name":\s*"get_weather"/],
+  ],
+}
+
+test('a coding agent gets answers in English with its own tools from the recordings of the package (REC-02)', async (t) => {
+  const data = temporaryDirectory(t)
+  const args = ['serve', '--replay', '--port', '0', '-c', 'examples/waybill.yaml']
+  const { url } = await startServer(t, args, { env: { WAYBILL_DATA: data } })
+  for (const [name, [path, more, expected]] of Object.entries(AGENT_CALLS))
+    for (const stream of [false, true]) {
+      const response = await fetch(`${url}/v1/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'auto', stream, ...more }),
+      })
+      const text = await response.text()
+      assert.equal(response.status, 200, `${name}: ${text}`)
+      if (!stream) for (const words of expected) assert.match(text, words, name)
+      assert.doesNotMatch(text, /Grüße/, name)
+    }
+})
+
 test('a replay has its own database, spends no budget, and marks every call as replayed (REC-05)', async (t) => {
   const directory = temporaryDirectory(t)
   const provider = await startMockServer(answer())

@@ -12,13 +12,14 @@ import { clean } from '../terminal/clean.ts'
 import { dollars } from '../terminal/numbers.ts'
 import { table } from '../terminal/table.ts'
 import { ANSWER_MS, GatewayAccessError, gatewayAddress, gatewayAt, readAddress } from './gateway-client.ts'
-import { complain, json as toJson } from './output.ts'
-import { UsageError } from './usage-error.ts'
+import { complain, json as toJson, UsageError } from './output.ts'
 
 interface RoutesOptions {
   readonly model?: string
   readonly config: string
   readonly json?: boolean
+  /** True to print only ids, from the configuration. */
+  readonly names?: boolean
   readonly url?: string
   readonly keyFile?: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -57,11 +58,20 @@ export async function printRoutes({
   model,
   config: file,
   json,
+  names: isList = false,
   url,
   keyFile,
   env,
 }: RoutesOptions): Promise<void> {
   const { config } = loadConfig(file, { env, replay: true })
+  if (isList) {
+    const targets = Object.values(config.routes).flatMap(({ targets }) =>
+      targets.map((target) => target.model),
+    )
+    const ids = new Set([...Object.keys(config.routes), ...Object.keys(config.models), ...targets])
+    process.stdout.write([...ids].map((id) => `${clean(id)}\n`).join(''))
+    return
+  }
   const names = model === undefined ? Object.keys(config.routes) : [model]
   const base =
     url === undefined

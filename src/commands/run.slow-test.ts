@@ -4,14 +4,14 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, existsSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
 import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { agentFor, launchOf } from './agent-launch.ts'
-import { AGENTS } from './agent-table.ts'
+import { AGENTS, type LaunchModel } from './agent-table.ts'
 
 const KEY = 'wb-a-key-of-tests'
 const CONFIG =
@@ -171,18 +171,19 @@ test('a missing gateway, key or program causes a one-line error', async (t) => {
 
 test('every entry in the agent table is complete, with and without a model', () => {
   const models = [
-    { id: 'one', isRoute: true, context: 1_050_000, output: 128_000 },
-    { id: 'two', isRoute: false },
+    { id: 'one', window: 1_050_000, output: 32_000 },
+    { id: 'two', window: null, output: null },
   ]
-  const input = { url: 'http://h:1', key: null, session: 's', models, file: '/f' }
+  const [limits, unknown] = models as [LaunchModel, LaunchModel]
+  const input = { url: 'http://h:1', key: null, session: 's', models, limits, env: {}, file: '/f' }
   for (const agent of AGENTS)
     for (const model of ['auto', null]) {
-      const { set, args } = launchOf(agent, ['mine'], { ...input, model })
-      const all = JSON.stringify([set, args])
-      assert.doesNotMatch(all, /\{(url|key|session|models?|window|file)\}/, agent.title)
-      assert.equal(all.includes('auto'), model !== null, agent.title)
+      const { set, args, fileText } = launchOf(agent, ['mine'], { ...input, model })
+      const all = JSON.stringify([set, args, model !== null && fileText])
+      assert.doesNotMatch(all, /\{(url|key|session|models?|window|output|prompt|file)\}/, agent.title)
+      assert.equal(JSON.stringify([set, args]).includes('auto'), model !== null, agent.title)
       assert.equal(args.at(-1), 'mine')
-      assert.equal('file' in agent, JSON.stringify(agent.env).includes('{file}'), agent.title)
+      assert.equal('file' in agent, JSON.stringify(agent).includes('{file}'), agent.title)
     }
   const { set } = launchOf(agentFor('opencode'), [], { ...input, model: 'one' })
   const { provider } = JSON.parse(set.OPENCODE_CONFIG_CONTENT!)
@@ -190,16 +191,120 @@ test('every entry in the agent table is complete, with and without a model', () 
   const { attachment, modalities, limit } = provider.waybill.models.one
   assert.equal(attachment, true)
   assert.deepEqual(modalities.input, ['text', 'image'], 'it sends no image otherwise')
-  assert.deepEqual(limit, { context: 1_050_000, output: 128_000 }, 'it compacts nothing otherwise')
+  assert.deepEqual(limit, { context: 1_050_000, output: 32_000 }, 'it compacts nothing otherwise')
   assert.deepEqual(provider.waybill.models.two.limit, { context: 128_000, output: 16_000 })
-  for (const [model, window] of [
-    ['one', ['-c', 'model_context_window=1050000']],
-    ['two', []],
-    ['three', []],
+  for (const [limits, window] of [
+    [models[0]!, ['-c', 'model_context_window=1050000']],
+    [unknown, []],
   ] as const) {
-    const { args } = launchOf(agentFor('codex'), [], { ...input, model })
-    assert.deepEqual(args.slice(args.indexOf(`model=${model}`) + 1), window)
+    const { args } = launchOf(agentFor('codex'), [], { ...input, limits, model: 'one' })
+    assert.deepEqual(args.slice(args.indexOf('model=one') + 1), window)
   }
   assert.equal(agentFor('/usr/local/bin/codex').title, 'Codex')
   assert.deepEqual(agentFor('python').programs, [])
+})
+
+test('every agent that has a setting for limits gets those of the smallest target, also of the default route; the user’s own win', async (t) => {
+  const { url } = await testGateway(t, {
+    config: `models: { alpha/large: { context: 400000, accepts: { output: 128000 } }, alpha/small: { context: 40000, accepts: { output: 9000 } }, alpha/alone: { context: 64000 } }
+routes:
+  auto: { targets: [ { model: alpha/large }, { model: alpha/small } ] }
+  half: { targets: [ { model: alpha/large }, { model: alpha/unknown } ] }
+  vague: { targets: [ { model: alpha/unknown } ] }
+defaults: { messages: auto, responses: vague }`,
+  })
+  const told = async (program: string, args: readonly string[], env = {}, then = 'cat "$FILE"') => {
+    const { said, closed } = start(['--url', url, ...args, fakeAgent(t, program, then)], env)
+    assert.deepEqual(await closed, [0, null], said.stderr)
+    return said.stdout
+  }
+  const claude = async (args: readonly string[], env = {}) => {
+    const { CLAUDE_CODE_MAX_CONTEXT_TOKENS, CLAUDE_CODE_AUTO_COMPACT_WINDOW, CLAUDE_CODE_MAX_OUTPUT_TOKENS } =
+      environment(await told('claude', args, env, ''))
+    return [CLAUDE_CODE_MAX_CONTEXT_TOKENS, CLAUDE_CODE_AUTO_COMPACT_WINDOW, CLAUDE_CODE_MAX_OUTPUT_TOKENS]
+  }
+  assert.deepEqual(await claude(['--model', 'auto']), ['40000', '40000', '9000'])
+  assert.deepEqual(await claude([]), ['40000', '40000', '9000'], 'the default route')
+  assert.deepEqual(await claude(['--model', 'alpha/alone']), ['64000', '64000', '16000'], 'no route')
+  assert.deepEqual(await claude(['--model', 'vague']), [undefined, undefined, undefined])
+  assert.deepEqual(
+    await claude(['--model', 'half']),
+    ['400000', '400000', '32000'],
+    'of those that are known',
+  )
+  const own = { CLAUDE_CODE_MAX_CONTEXT_TOKENS: '7000' }
+  assert.deepEqual(await claude(['--model', 'auto'], own), ['7000', '40000', '9000'])
+  const copilot = environment(await told('copilot', [], {}, ''))
+  assert.deepEqual(
+    [copilot.COPILOT_PROVIDER_MAX_PROMPT_TOKENS, copilot.COPILOT_PROVIDER_MAX_OUTPUT_TOKENS],
+    ['31000', '9000'],
+  )
+  assert.match(
+    await told('qwen', [], {}, 'cat "$QWEN_CODE_SYSTEM_DEFAULTS_PATH"'),
+    /"contextWindowSize":40000/,
+  )
+  assert.match(
+    await told('aider', [], {}, 'cat "$AIDER_MODEL_METADATA_FILE"'),
+    /"openai\/auto":\{.*"max_input_tokens":40000,"max_output_tokens":9000/,
+  )
+  assert.match(await told('codex', ['--model', 'auto'], {}, ''), /^arg: model_context_window=40000$/m)
+  assert.doesNotMatch(await told('codex', [], {}, ''), /context_window/)
+  assert.match(
+    await told('opencode', [], {}, ''),
+    /"auto":\{[^}]*\}[^}]*"limit":\{"context":40000,"output":9000\}/,
+  )
+  assert.match(
+    await told('pi', [], {}, 'cat "$2"'),
+    /"id":"auto"[^\]]*\][^\]]*"contextWindow":40000,"maxTokens":9000/,
+  )
+})
+
+test('Gemini CLI’s question about the sign-in is announced, unless its settings have the answer', async (t) => {
+  const { url } = await testGateway(t, { config: CONFIG })
+  const home = temporaryDirectory(t)
+  mkdirSync(join(home, '.gemini'))
+  const said = async (settings: string | null) => {
+    if (settings !== null) writeFileSync(join(home, '.gemini', 'settings.json'), settings)
+    const { said, closed } = start(['--url', url, fakeAgent(t, 'gemini')], { HOME: home })
+    assert.deepEqual(await closed, [0, null], said.stderr)
+    return said.stderr
+  }
+  const chosen = (selectedType: string) => JSON.stringify({ security: { auth: { selectedType } } })
+  assert.match(
+    await said(null),
+    /^waybill: Gemini CLI will ask how to authenticate: choose "Use Gemini API Key"/,
+  )
+  assert.match(await said('{}'), /^waybill: Gemini CLI will ask/)
+  assert.match(await said('7'), /^waybill: Gemini CLI will ask/)
+  assert.match(await said(chosen('oauth-personal')), /^waybill: Gemini CLI signs in another way/)
+  assert.match(await said(chosen('gemini-api-key')), /^waybill: Gemini CLI; /)
+})
+
+test('at its end on a terminal, `run` says how to resume the session through the gateway', {
+  skip: !existsSync('/usr/bin/script'),
+}, async (t) => {
+  const { url } = await testGateway(t, { config: CONFIG })
+  const tail = async (program: string, ...args: string[]) => {
+    const command = [process.execPath, CLI, 'run', '--url', url, ...args, '--', fakeAgent(t, program)]
+    const child = spawn(
+      '/usr/bin/script',
+      ['-qec', command.map((word) => `'${word}'`).join(' '), '/dev/null'],
+      {
+        env: { ...ENVIRONMENT },
+      },
+    )
+    let output = ''
+    child.stdout.setEncoding('utf8').on('data', (part) => (output += part))
+    await once(child, 'close')
+    return output
+  }
+  assert.match(
+    await tail('claude', '--model', 'code'),
+    /resume this session through the gateway: waybill run --model code -- \S+claude --resume ID\s*$/,
+  )
+  assert.match(
+    await tail('copilot', '--session', 'mine'),
+    /waybill run --session mine -- \S+copilot --resume ID/,
+  )
+  assert.doesNotMatch(await tail('aider'), /resume/)
 })

@@ -4,19 +4,17 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { constants, tmpdir } from 'node:os'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { constants, homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { clean } from '../terminal/clean.ts'
 import { findKey } from '../terminal/key.ts'
 import { nearest } from '../yaml/nearest.ts'
-import { agentFor, type Launch, launchOf } from './agent-launch.ts'
-import { AGENTS, type Agent, ANY_PROGRAM } from './agent-table.ts'
-import { findProgram, thisSystem } from './find-program.ts'
+import { agentFor, findProgram, type Launch, launchOf, thisSystem, toldLimits } from './agent-launch.ts'
+import { AGENTS, type Agent, ANY_PROGRAM, type LaunchModel, type Limits } from './agent-table.ts'
 import { ANSWER_MS, GatewayAccessError, type Get, gatewayAt, namedGateway } from './gateway-client.ts'
-import { complain } from './output.ts'
-import { UsageError } from './usage-error.ts'
+import { complain, UsageError } from './output.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -36,6 +34,8 @@ interface RunAgentOptions extends Program {
   readonly session?: string
   /** True if the agent keeps its own login; then the gateway's key is sent in a separate header. */
   readonly ownLogin?: boolean
+  /** True to keep the bodies of the calls in the gateway. */
+  readonly keep?: boolean
   /** True to print no settings. */
   readonly quiet?: boolean
   readonly env: Env
@@ -51,6 +51,9 @@ const catalog = z.looseObject({
     }),
   ),
 })
+const targetLists = z.looseObject({
+  models: z.array(z.looseObject({ name: z.string(), model_ids: z.array(z.string()) })),
+})
 const resolution = z.looseObject({ route: z.string().nullable() })
 
 /**
@@ -62,32 +65,94 @@ export async function runAgent(options: RunAgentOptions): Promise<number> {
   const base = namedGateway(options.url, options.config, env)
   const keyFile = options.keyFile ?? env.WAYBILL_KEY_FILE
   const get = gatewayAt(base, env, keyFile)
+  const kept = options.keep ? await keptFor(get) : null
   const session = sessionOf(options.session, agent, program)
-  const known = await get('/v1/models', catalog, AbortSignal.timeout(ANSWER_MS))
-  const models = known.data
-    .filter(({ type }) => type === 'route' || type === 'chat')
-    .map(({ id, type, context_window: context, max_completion_tokens: output }) => {
-      return { id, isRoute: type === 'route', context, output }
-    })
+  const models = await modelsOf(get)
   const ids = models.map(({ id }) => id)
-  const note = options.model === undefined ? null : await checkModel(options.model, agent, program, ids, get)
+  const { note, route } = await checkModel(options.model, agent, program, ids, get)
   const model = options.model ?? (agent.needsModel ? modelOf(ids) : null)
+  const limits = models.find(({ id }) => id === model) ?? models.find(({ id }) => id === route) ?? UNKNOWN
   const { key } = findKey(env, keyFile ?? null)
 
   const directory = agent.file === undefined ? null : mkdtempSync(join(tmpdir(), 'waybill-run-'))
   try {
-    const file = join(directory ?? '', 'settings.json')
-    if (agent.file !== undefined) writeFileSync(file, agent.file, { mode: 0o600 })
+    const file = join(directory ?? '', agent.file?.name ?? '')
     const url = base.href.replace(/\/+$/, '')
-    const input = { url, session, model, models, file }
+    const input = { url, session, model, limits, env, models, file, keep: options.keep ?? false }
     const launch = launchOf(agent, options.args, { ...input, key })
-    if (note !== null) complain(note)
+    if (launch.fileText !== null) writeFileSync(file, launch.fileText, { mode: 0o600 })
+    for (const line of [note, signInNote(agent, env), kept]) if (line !== null) complain(line)
     if (!quiet)
       process.stderr.write(told(agent, launchOf(agent, options.args, { ...input, key: key && '***' })))
-    return await ended(program, launch, env, keyFile, options.ownLogin ? agent.ownLogin?.headers : undefined)
+    const exitCode = await ended(
+      program,
+      launch,
+      env,
+      keyFile,
+      options.ownLogin ? agent.ownLogin?.headers : undefined,
+    )
+    if (!quiet && process.stderr.isTTY && agent.resume !== undefined)
+      complain(resumeHint(options, agent, session))
+    return exitCode
   } finally {
     if (directory !== null) rmSync(directory, { recursive: true, force: true })
   }
+}
+
+/** Returns advice if the user has not chosen the sign-in with which the agent calls the gateway; else null. */
+function signInNote({ signIn }: Agent, { HOME = homedir() }: Env): string | null {
+  if (!signIn) return null
+  const { file, member, wanted, none, other } = signIn
+  let chosen: unknown
+  try {
+    chosen = JSON.parse(readFileSync(join(HOME, file), 'utf8'))
+  } catch {}
+  for (const name of member) chosen = (chosen as Record<string, unknown> | undefined)?.[name]
+  if (chosen === wanted) return null
+  return chosen === undefined ? none : other
+}
+
+/** Returns what is said about kept calls. Throws if the gateway cannot keep any. */
+async function keptFor(get: Get): Promise<string> {
+  const state = z.looseObject({ keep_days: z.number().nullish() })
+  const { keep_days: days } = await get('/readyz', state, AbortSignal.timeout(ANSWER_MS))
+  if (!days)
+    throw new Error(
+      'the gateway cannot keep calls, because it has no key to encrypt them; `openssl rand -base64 32 | waybill key set WAYBILL_RESPONSES_KEY`, then restart it',
+    )
+  return `the calls of this run are kept for ${days} days, encrypted; see them with \`waybill steps SESSION\`, and delete them with \`waybill steps SESSION --forget\``
+}
+
+const UNKNOWN: Limits = { window: null, output: null }
+
+/** Returns the models that an agent may request. A route has the smallest known window of its targets. */
+async function modelsOf(get: Get): Promise<LaunchModel[]> {
+  const read = <Answer>(path: string, shape: z.ZodType<Answer>) =>
+    get(path, shape, AbortSignal.timeout(ANSWER_MS))
+  const [{ data }, { models: routes }] = await Promise.all([
+    read('/v1/models', catalog),
+    read('/v1beta/models', targetLists),
+  ])
+  const windowOf = new Map(data.map(({ id, context_window }) => [id, context_window]))
+  return data
+    .filter(({ type }) => type === 'route' || type === 'chat')
+    .map(({ id, type, context_window = null, max_completion_tokens: output = null }) => {
+      const targets = type === 'route' ? (routes.find(({ name }) => name === id)?.model_ids ?? []) : []
+      const known = targets.flatMap((target) => windowOf.get(target) ?? [])
+      const window = known.length > 0 ? Math.min(...known) : context_window
+      return { id, ...toldLimits({ window, output }) }
+    })
+}
+
+/** Returns the command that resumes a session through the gateway; the hint of the agent itself leads past it. */
+function resumeHint({ program, model, ownLogin }: RunAgentOptions, agent: Agent, session: string): string {
+  const options = [
+    ...(ownLogin ? ['--own-login'] : []),
+    ...(model === undefined ? [] : ['--model', model]),
+    ...(agent.session === 'given' ? ['--session', session] : []),
+    ...['--', program, agent.resume!],
+  ]
+  return `to resume this session through the gateway: waybill run ${options.join(' ')} ID`
 }
 
 /**
@@ -128,17 +193,17 @@ const programsWith = (session: Agent['session']): string =>
     .join(', ')
 
 /**
- * Returns a remark about the given model; null if the gateway knows it. Throws UsageError if no route accepts
- * the model, or if the program's model cannot be set.
+ * Returns the route of the model, or the default route if none is given, and a remark about a model that the gateway
+ * does not know. Throws UsageError if no route accepts the model, or if the program's model cannot be set.
  */
 async function checkModel(
-  model: string,
+  model: string | undefined,
   agent: Agent,
   program: string,
   models: readonly string[],
   get: Get,
-): Promise<string | null> {
-  if (agent === ANY_PROGRAM) {
+): Promise<{ readonly note: string | null; readonly route: string | null }> {
+  if (model !== undefined && agent === ANY_PROGRAM) {
     const names = AGENTS.flatMap(({ programs }) => programs)
     throw new UsageError(
       `--model works for ${names.join(', ')}; ${program} is none of them, so name the model in its own way`,
@@ -153,13 +218,15 @@ async function checkModel(
       if (error instanceof GatewayAccessError && error.status === 404) return null
       throw error
     })
-  if (await resolve({ model })) return null
-  const byDefault = await resolve({ model, dialect: agent.dialect })
+  const byDefault = await resolve({ model: model ?? 'a-model-of-the-agent', dialect: agent.dialect })
+  const route = byDefault?.route ?? null
+  if (model === undefined || (await resolve({ model }))) return { note: null, route }
   const near = nearest(model, models)
   const advice = near === null ? `there are: ${models.join(', ')}` : `did you mean ${near}?`
   if (!byDefault)
     throw new UsageError(`the gateway has no route or model ${JSON.stringify(model)}; ${advice}`)
-  return `the gateway knows no ${JSON.stringify(model)}, so its calls go by the default to ${byDefault.route}${near === null ? '' : `; ${advice}`}`
+  const note = `the gateway knows no ${JSON.stringify(model)}, so its calls go by the default to ${route}${near === null ? '' : `; ${advice}`}`
+  return { note, route }
 }
 
 const SESSIONS: Readonly<Record<Agent['session'], string>> = {

@@ -1,17 +1,19 @@
 // `waybill serve`: runs the gateway until it is stopped. Exit code 0: stopped. Exit code 1: could not start, or stopped
 // because the state of the record was unknown after a fault.
+
+import { type Stats, statSync, unwatchFile, watchFile } from 'node:fs'
+import { keysFileOf } from '../config/kept-keys.ts'
 import { type Config, loadConfig } from '../config/load.ts'
 import { modelEnds } from '../core/model-ends.ts'
 import type { Log } from '../core/process-log.ts'
-import { curlExample } from '../dialects/chat/example.ts'
+import { curlExample } from '../dialects/chat/client.ts'
 import { createGateway, isLoopback } from '../gateway/create-gateway.ts'
-import { collectPieces } from '../http/pieces.ts'
+import { collectPieces } from '../http/body.ts'
 import { stray } from '../shared/boundary.ts'
 import { clock } from '../shared/clock.ts'
 import { isColourless } from '../terminal/environment.ts'
+import { UsageError } from './output.ts'
 import { LOG_LEVELS, type LogLevel, openLog } from './process-log.ts'
-import { UsageError } from './usage-error.ts'
-import { stateOf, watchConfig } from './watch-config.ts'
 import { boundYoungGeneration } from './young-generation.ts'
 
 interface ServeOptions {
@@ -103,6 +105,7 @@ export async function serve({
     reportEnds(config)
   }
   const unwatch = watchConfig(file, reload, { since, lost: (message) => log.warn({}, message) })
+  const unwatchKeys = watchConfig(keysFileOf(file), reload)
   process.on('SIGHUP', reload)
 
   // What no listener of the gateway contains is reported like any other fault, and ends nothing.
@@ -111,7 +114,7 @@ export async function serve({
   const signal = await Promise.race([told, doubt.promise.then(() => null)])
   log.info({ signal }, 'stopping: no new calls; waiting for open ones')
   await gateway.close(GRACE_MS)
-  unwatch()
+  for (const end of [unwatch, unwatchKeys]) end()
   process.off('SIGHUP', reload) // removed last: an unhandled SIGHUP would kill open calls
   replayed?.dispose()
   log.info({}, 'stopped')
@@ -162,3 +165,73 @@ export function greeting(url: string, config: Config, replay: readonly string[] 
     .filter((line) => line !== null)
     .join('\n')
 }
+
+/**
+ * Interval of checks, ms. File system notifications are not used: in a container the file is next to the
+ * database, whose writes would all cause notifications.
+ */
+const LOOK_MS = 1_000
+/** Time to wait after a change, ms, because its writer may not be done. */
+const SETTLE_MS = 200
+
+/** Returns the present state of a file; null if it cannot be read. */
+export function stateOf(file: string): Stats | null {
+  try {
+    return statSync(file)
+  } catch {
+    return null
+  }
+}
+
+export interface Watch {
+  /**
+   * State of the file before the configuration was read, so that a later change counts. Default: its present
+   * state.
+   */
+  readonly since?: Stats | null
+  /** Interval of checks, ms. */
+  readonly look?: number
+  /** Time to wait after a change, ms. */
+  readonly settle?: number
+  /** Called once with a message if another file has replaced this one and cannot be seen from here. */
+  readonly lost?: (message: string) => void
+}
+
+/**
+ * Watches a file by its name, so that an editor may write into it or replace it, and a link may be moved. Calls `changed`
+ * after every change that has settled. Returns a function that stops the watch.
+ */
+export function watchConfig(
+  file: string,
+  changed: () => void,
+  { since = stateOf(file), look = LOOK_MS, settle = SETTLE_MS, lost = () => {} }: Watch = {},
+): () => void {
+  let settling: NodeJS.Timeout | undefined
+  const soon = (now: Stats, before: Stats) => {
+    // A file that a container mounts separately remains after it is replaced outside, but has no name left.
+    if (now.nlink === 0 && now.ino !== 0) {
+      if (before.nlink !== 0)
+        lost(
+          `${file} was replaced, but this process still sees the old file: mount its directory instead of the file, and start again`,
+        )
+      return
+    }
+    if (isSame(now, before)) return
+    clearTimeout(settling)
+    settling = setTimeout(changed, settle)
+  }
+  watchFile(file, { interval: look, persistent: false }, soon)
+  // The watch compares with the state at its own first check, which on a busy machine may follow a change.
+  const first = setTimeout(() => {
+    const now = stateOf(file)
+    if (since && now && !isSame(now, since)) soon(now, since)
+  }, look).unref()
+  return () => {
+    clearTimeout(first)
+    clearTimeout(settling)
+    unwatchFile(file, soon)
+  }
+}
+
+const isSame = (one: Stats, other: Stats): boolean =>
+  one.mtimeMs === other.mtimeMs && one.size === other.size && one.ino === other.ino

@@ -15,11 +15,12 @@ import { diagnose } from '../statusline/doctor.ts'
 import { SEGMENT_NAMES, THEME_NAMES } from '../statusline/flags.ts'
 import { installLine as installInto, uninstall } from '../statusline/install.ts'
 import { statusLine } from '../statusline/program.ts'
+import { DEFAULT_URL, gatewayAddress } from '../statusline/remote-line.ts'
 import { findKey } from '../terminal/key.ts'
 import { nearest } from '../yaml/nearest.ts'
-import { readAddress } from './gateway-client.ts'
-import { print } from './output.ts'
-import { UsageError } from './usage-error.ts'
+import { ownersKeyFile } from './find-config.ts'
+import { namedGateway, readAddress } from './gateway-client.ts'
+import { complain, print, reasonOf, UsageError } from './output.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -42,12 +43,29 @@ export async function draw(args: readonly string[], env: Env): Promise<void> {
       `statusline has no command ${JSON.stringify(first)}; ${near === null ? `there are: ${SUBCOMMANDS.join(', ')}` : `did you mean ${near}?`}`,
     )
   }
-  const { stdout, stderr } = await statusLine(args, { stdin: process.stdin, env, now: Date.now })
+  const { stdout, stderr } = await statusLine(args, {
+    stdin: process.stdin,
+    env: withConfiguredAddress(env),
+    now: Date.now,
+  })
   process.stderr.write(stderr)
   process.stdout.write(stdout)
 }
 
+/** Uses the gateway of WAYBILL_CONFIG instead of the default address. A wrong file does not prevent the line. */
+function withConfiguredAddress(env: Env): Env {
+  if (!env.WAYBILL_CONFIG || gatewayAddress(null, null, env).url !== DEFAULT_URL) return env
+  try {
+    return { ...env, WAYBILL_URL: namedGateway(undefined, env.WAYBILL_CONFIG, env).href }
+  } catch (error) {
+    complain(reasonOf(error as Error))
+    return env
+  }
+}
+
 interface InstallCommand extends StatuslineOptions {
+  /** Configuration of the gateway, for its address and the owner's key. */
+  readonly config: string
   readonly sh?: boolean
   readonly wrap?: boolean
   readonly url?: string
@@ -57,7 +75,8 @@ interface InstallCommand extends StatuslineOptions {
 }
 
 /** Throws if an option is wrong, or if the settings are foreign, broken or not writable. */
-export function installLine(command: InstallCommand): void {
+export async function installLine(given: InstallCommand): Promise<void> {
+  const command = await withOwnersKey(given)
   const { env, sh = false, wrap = false } = command
   const { client, key, file } = placeOf(command)
   if (wrap && sh) throw new UsageError('--wrap needs the program; leave out --sh')
@@ -72,6 +91,15 @@ export function installLine(command: InstallCommand): void {
   print(`  ${written}`)
   if (client.tie !== undefined) print(client.tie)
   print(undoOf(command))
+}
+
+/** Adds the owner's kept key if no key is given, with the only address that it is for. */
+async function withOwnersKey(command: InstallCommand): Promise<InstallCommand> {
+  const { config, url, keyFile: given, env } = command
+  if (given !== undefined || env.WAYBILL_KEY_FILE) return command
+  const keyFile = await ownersKeyFile(config, url, env)
+  if (keyFile === undefined) return command
+  return { ...command, keyFile, url: url ?? namedGateway(undefined, config, env).origin }
 }
 
 /** Returns the command that undoes the installation, which needs the same client and place. */
@@ -134,7 +162,7 @@ export async function lineDoctor(options: {
   const { env } = options
   const findings = await diagnose({
     client: CLIENTS[oneOf('--client', options.client, CLIENT_NAMES)],
-    env,
+    env: withConfiguredAddress(env),
     cwd: process.cwd(),
     url: options.url === undefined ? null : readAddress('--url', options.url),
     keyFile: options.keyFile ?? null,

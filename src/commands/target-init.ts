@@ -1,17 +1,20 @@
-// `waybill target init`: asks a few questions, or uses options without a terminal. Tests the answers and
+// `waybill target check FILE`: names mistakes in a target file, or tries one call. `waybill target init`: asks a few questions, or uses options without a terminal. Tests the answers and
 // writes them as a target file with comments.
-import { existsSync, writeFileSync } from 'node:fs'
-import { basename, dirname, extname, relative, resolve } from 'node:path'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, extname, isAbsolute, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import type { Preflight } from '../../conformance/runner/preflight.ts'
+import { stringify } from 'yaml'
+import { checks } from '../../conformance/checks/registry.ts'
+import type { Profile } from '../../conformance/requirements/requirements.ts'
+import { inTime, timeLeft, usualCalls } from '../../conformance/runner/eta.ts'
+import { applying, lookAt, type Preflight } from '../../conformance/runner/preflight.ts'
 import { type GuessedLog, guessLog } from '../../conformance/target/guess-log.ts'
-import { targetSchemaFile } from '../../conformance/target/read.ts'
-import { targetSchema } from '../../conformance/target/schema.ts'
+import { readTarget, targetSchemaFile } from '../../conformance/target/read.ts'
+import { type Target, targetSchema } from '../../conformance/target/schema.ts'
 import { holdsCredential } from '../shared/plain-address.ts'
-import { endOnSignal, reportError } from './conform.ts'
-import { print } from './output.ts'
-import { look } from './target-check.ts'
-import { UsageError } from './usage-error.ts'
+import { endOnSignal, explainSetup, profileOf, reportError } from './conform.ts'
+import { type MockAddress, withMock } from './mock-options.ts'
+import { print, UsageError } from './output.ts'
 
 /** The user's answers, as typed. */
 export interface Answers {
@@ -21,6 +24,8 @@ export interface Answers {
   readonly name?: string
   /** Request headers, each `NAME: VALUE`. */
   readonly header?: readonly string[]
+  /** Files that the gateway needs, each `NAME=TEXT` or `NAME=@PATH`. */
+  readonly file?: readonly string[]
   readonly headers?: string
   readonly log?: string
   readonly read?: string
@@ -28,7 +33,7 @@ export interface Answers {
 }
 
 interface Question {
-  readonly name: Exclude<keyof Answers, 'header'>
+  readonly name: Exclude<keyof Answers, 'header' | 'file'>
   readonly question: string
   /** Option that replaces the answer; without it, the answer may be empty. */
   readonly must?: string
@@ -83,8 +88,12 @@ export async function initTarget(file: string, given: Answers): Promise<number> 
   try {
     if (existsSync(file)) throw new UsageError(`${file} already exists; name another file, or remove it`)
     const answers = await askFor(given)
-    const known = fieldsOf(answers)
+    let known: Known = fieldsOf(answers)
     refuseCredentials(known)
+    if (answers.keyEnv && !process.env[answers.keyEnv])
+      throw new UsageError(
+        `--key-env: the environment variable ${answers.keyEnv} is not set; set it, or leave the option out`,
+      )
     const logAt = answers.log ? { path: answers.log, list: '', fields: { id: '/id' } } : null
     const target = targetSchema.safeParse({
       ...known,
@@ -97,13 +106,24 @@ export async function initTarget(file: string, given: Answers): Promise<number> 
     print(`Trying ${known.name} …`)
     endOnSignal()
     let failure: unknown = null
-    const seen = await look(target.data).catch((thrown) => {
-      failure = thrown
-      return null
-    })
+    let seen: Preflight | null = null
+    for (const dialects of 'url' in known.start ? [{}] : ALONE) {
+      try {
+        seen = await look({ ...target.data, dialects }, { probes: true })
+        if ('chat' in dialects) known = { ...known, dialects }
+        failure = null
+        break
+      } catch (thrown) {
+        const isThere = !NOT_THERE.test((thrown as Error).message)
+        if (failure === null || isThere) failure = thrown
+        if (isThere) break
+      }
+    }
     const log = seen && guessLog(seen, answers.call!, known.observability.headers.request_id)
     const own = (what: string) => !what.startsWith('the log, ')
     for (const { ok, what } of seen?.sights ?? []) if (own(what)) print(`  ${ok ? '✓' : '✗'} ${what}`)
+    if (known.dialects) print(`  ✓ it serves ${Object.keys(known.dialects).slice(1).join()}, and not chat`)
+    for (const dialect of seen?.serves ?? []) print(`  ✓ it also serves ${dialect}`)
     if (answers.log && seen)
       print(
         `  ${log ? '✓' : '✗'} the log: ${log ? `records at "${log.list}"` : 'no records were found in it'}`,
@@ -123,6 +143,8 @@ export async function initTarget(file: string, given: Answers): Promise<number> 
 async function askFor(given: Answers): Promise<Answers> {
   const missing = QUESTIONS.filter(({ name, must }) => must && !given[name]).map(({ must }) => must)
   if (!process.stdin.isTTY) {
+    const call = given.call ?? (await firstModel(given.start))
+    if (call !== undefined && missing.join() === '--call') return { ...given, call }
     if (missing.length > 0)
       throw new UsageError(`there is no terminal for questions; give ${missing.join(' and ')}`)
     return given
@@ -132,6 +154,23 @@ async function askFor(given: Answers): Promise<Answers> {
   terminal.close()
   return answers
 }
+
+/** Returns the first model that a running gateway lists; undefined if it lists none without a key. */
+async function firstModel(start = ''): Promise<string | undefined> {
+  if (!/^https?:\/\//.test(start)) return undefined
+  try {
+    const at = new URL(`${start.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1/models`)
+    const list = (await (await fetch(at, { signal: AbortSignal.timeout(LIST_TIMEOUT_MS) })).json()) as {
+      data?: { id?: unknown }[]
+    }
+    const id = list.data?.[0]?.id
+    return typeof id === 'string' ? id : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const LIST_TIMEOUT_MS = 5_000
 
 /** Asks for each answer that is not given, and asks again after a mistake. */
 export async function askEach(given: Answers, ask: (text: string) => Promise<string>): Promise<Answers> {
@@ -148,7 +187,31 @@ export async function askEach(given: Answers, ask: (text: string) => Promise<str
   return answers
 }
 
-function fieldsOf({ start = '', call = '', keyEnv, headers, read, ready, name, header = [] }: Answers) {
+type Known = ReturnType<typeof fieldsOf> & { readonly dialects?: Target['dialects'] }
+
+/** Dialects of a gateway that is tried: chat, or else another one alone. */
+const ALONE: readonly Target['dialects'][] = [
+  {},
+  { chat: false, messages: { counts: false } },
+  { chat: false, responses: { websocket: false, continues: false, keeps: false } },
+  { chat: false, gemini: {} },
+]
+
+/** The failure of a gateway without the path of a dialect. */
+const NOT_THERE = /the mock did not see the call.* was answered with 40[45]/s
+
+function fieldsOf({
+  start = '',
+  call = '',
+  keyEnv,
+  headers,
+  read,
+  ready,
+  name,
+  header = [],
+  file = [],
+}: Answers) {
+  const files = Object.fromEntries(file.map(fileIn))
   const words = wordsOf(start)
   const split = words.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word))
   const env = words
@@ -156,7 +219,9 @@ function fieldsOf({ start = '', call = '', keyEnv, headers, read, ready, name, h
     .map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)])
   // The gateway will run in a separate directory, so local files need absolute paths.
   const command = (split < 0 ? [] : words.slice(split)).map((word, index) =>
-    (index > 0 || word.includes('/')) && existsSync(word) ? resolve(word) : word,
+    !Object.hasOwn(files, word) && (index > 0 || word.includes('/')) && existsSync(word)
+      ? resolve(word)
+      : word,
   )
   const isAddress = /^https?:\/\//.test(start)
   const paths = (read || '/v1/models').split(',').map((path) => path.trim())
@@ -166,6 +231,7 @@ function fieldsOf({ start = '', call = '', keyEnv, headers, read, ready, name, h
     ready: { path: ready || paths[0]! },
     ...(header.length > 0 && { headers: Object.fromEntries(header.map(headerIn)) }),
     ...(keyEnv && { key_env: keyEnv }),
+    ...(file.length > 0 && { files }),
     ...(env.length > 0 && !isAddress && { env: Object.fromEntries(env) as Record<string, string> }),
     providers: { openai: {} },
     models: { call },
@@ -188,12 +254,18 @@ const optionsIn = (words: readonly string[]): [string, string][] =>
   })
 
 /** Refuses answers with a credential, because the file may be shared. A placeholder is filled in when it is read. */
-function refuseCredentials({ start, headers = {}, env = {} }: ReturnType<typeof fieldsOf>): void {
+function refuseCredentials({ start, headers = {}, env = {}, files = {} }: ReturnType<typeof fieldsOf>): void {
   if ('url' in start && start.url !== undefined && holdsCredential(start.url))
     throw new UsageError(
       '--start: the address may not contain a user, a password, a query or a fragment; name the variable of the key with --key-env',
     )
   const options = 'command' in start ? optionsIn(start.command ?? []) : []
+  for (const [file, text] of Object.entries(files))
+    for (const [, name, value] of text.replaceAll(/\{\{[\w.-]+\}\}/g, '$placeholder').matchAll(MEMBER))
+      if (CREDENTIAL.test(name!) && value!.length >= 8 && !NO_CREDENTIAL.test(value!))
+        throw new UsageError(
+          `--file ${file}: ${name}: the target file is for sharing, so it holds no credential; write {{mock.openai.key}} or {{env.NAME}}`,
+        )
   for (const [name, value] of [...Object.entries(headers), ...Object.entries(env), ...options])
     if (CREDENTIAL.test(name) && !value.includes('{{') && value.length >= 8)
       throw new UsageError(
@@ -209,6 +281,27 @@ function wordsOf(text: string): string[] {
   const words = text.match(/(?:[A-Za-z_]\w*=)?(?:'[^']*'|"[^"]*")(?=\s|$)|\S+/g) ?? []
   return words.map((word) => word.replace(/^((?:[A-Za-z_]\w*=)?)(['"])(.*)\2$/s, '$1$3'))
 }
+
+/** Parses `config.yaml=TEXT` or `config.yaml=@PATH` into its name and text. */
+function fileIn(given: string): [name: string, text: string] {
+  const [, name, text] = /^([^=]+)=(.*)$/s.exec(given) ?? []
+  if (name === undefined || isAbsolute(name) || name.split(/[\\/]/).includes('..'))
+    throw new UsageError(
+      `--file: write NAME=TEXT, with a name in the directory of the gateway, not "${given.slice(0, 60)}"`,
+    )
+  if (!text!.startsWith('@')) return [name, text!]
+  try {
+    return [name, readFileSync(text!.slice(1), 'utf8')]
+  } catch (thrown) {
+    throw new UsageError(`--file: ${(thrown as Error).message}`)
+  }
+}
+
+/** Members of a configuration file, with their values. */
+const MEMBER = /["']?([\w.-]+)["']?\s*[:=]\s*["']?([^\s"',{}#\]]+)/g
+
+/** Values that name a credential without being one: a number, a variable. */
+const NO_CREDENTIAL = /^(\d+|true|false|null|none|\$.*|(os\.environ|env)[./(].*|[A-Z][A-Z0-9_]*)$/
 
 /** Parses `x-team: blue` into its name and value. */
 function headerIn(text: string): [name: string, value: string] {
@@ -242,16 +335,7 @@ function headersOf(text = ''): Partial<Record<(typeof HEADERS)[number], string>>
 /** Returns the text of the file. Values are written as JSON, which is also YAML. */
 function textOf(
   file: string,
-  {
-    name,
-    start,
-    ready,
-    providers,
-    models,
-    observability,
-    capabilities,
-    ...more
-  }: ReturnType<typeof fieldsOf>,
+  { name, start, ready, providers, models, observability, capabilities, dialects, ...more }: Known,
   logPath: string | undefined,
   seen: Preflight | null,
   log: GuessedLog | null,
@@ -267,7 +351,11 @@ function textOf(
     '',
     '# How it is started, and when it is ready.',
     line('start', start),
-    ...Object.entries(more).map(([field, value]) => line(field, value)),
+    '# install: { npm: ["NAME@{{version}}"] }   # or pypi: what `waybill conform FILE@VERSION --install` installs',
+    // The text of a file is a block, which can be edited.
+    ...Object.entries(more).map(([field, value]) =>
+      field === 'files' ? stringify({ files: value }, { lineWidth: 0 }).trimEnd() : line(field, value),
+    ),
     line('ready', ready),
     '',
     '# What can be called. `direct`: ids that mean one provider and model; `logical`: ids with a list of targets.',
@@ -278,6 +366,12 @@ function textOf(
           '# One call showed one target. If there are more, it is `logical`, with `targets: [{ provider: …, model: … }, …]` in their order.',
         ]
       : [line('models', models)]),
+    ...(dialects || (seen && seen.serves.length > 0)
+      ? [
+          `# Dialects that it serves ${dialects ? 'instead of' : 'besides'} chat.`,
+          line('dialects', { ...dialects, ...Object.fromEntries(seen!.serves.map((each) => [each, {}])) }),
+        ]
+      : []),
     '',
     '# Where it reports the route.',
     'observability:',
@@ -305,4 +399,54 @@ function textOf(
       comment('restart', 'true   # it can be started again on the same data'),
     ].map((text) => `  ${text}`),
   ].join('\n')}\n`
+}
+
+/**
+ * Returns the exit code. 0: the gateway matches the file; 1: it differs; 2: the file is wrong; 3: no call was
+ * made.
+ */
+export async function check(file: string, options: { profile: string } & MockAddress): Promise<number> {
+  try {
+    const profile = profileOf(options.profile)
+    const target = withMock(readTarget(file), options)
+    print(`${file}: no mistakes found. Starting ${target.name} …`)
+    endOnSignal()
+    const { sights } = await look(target)
+    for (const { ok, what } of sights) print(`  ${ok ? '✓' : '✗'} ${what}`)
+    tellRequirements(target, profile)
+    const ok = sights.every((sight) => sight.ok)
+    if (ok) print(`Next: waybill conform ${file} --profile ${profile} --report report`)
+    return ok ? 0 : 1
+  } catch (thrown) {
+    return reportError(thrown)
+  }
+}
+
+/** Makes one call, and those of `probes`. Before that, waits until a running gateway is configured to use the mock providers. */
+export const look = (target: Target, options?: Parameters<typeof lookAt>[2]): Promise<Preflight> =>
+  lookAt(
+    target,
+    async (mock) => {
+      if ('url' in target.start && target.mock_port === 0) await explainSetup(mock, target.start.url)
+    },
+    options,
+  )
+
+function tellRequirements(target: Target, profile: Profile): void {
+  const all = applying(target, profile)
+  const applies = all.filter(({ missing }) => missing.length === 0)
+  const reasons = Map.groupBy(
+    all.filter(({ missing }) => missing.length > 0),
+    ({ missing }) => missing.join('; '),
+  )
+  print(`Profile ${profile}: ${applies.length} of ${all.length} requirements apply:`)
+  print(`  ${applies.map(({ requirement }) => requirement.id).join(' ')}`)
+  const asked = applies.map(({ requirement }) => requirement.id).filter((id) => !checks.get(id)?.shares)
+  const ms = timeLeft(asked, target.instances, { earlier: null, now: () => 0 }).left()
+  print(
+    `A run makes about ${asked.reduce((sum, id) => sum + usualCalls(id), 0)} calls, and takes ${inTime(ms)}.`,
+  )
+  if (reasons.size > 0) print('The others do not, because the file does not declare')
+  for (const [missing, rows] of reasons)
+    print(`  ${missing}: ${rows.map(({ requirement }) => requirement.id).join(' ')}`)
 }

@@ -118,6 +118,32 @@ test('`waybill target init` also tries a streamed call and shows its answer', as
   assert.match(checked.out, /✗ a streamed call was answered with 500 .*streams are broken today/)
 })
 
+test('`waybill target init` finds the dialect of a gateway that does not serve chat', async () => {
+  const gateway = join(root, 'messages.mjs')
+  writeFileSync(
+    gateway,
+    `import { createServer } from 'node:http'
+    import { text } from 'node:stream/consumers'
+    createServer(async (q, r) => {
+      if (q.method === 'GET') return r.end('{"data":[]}')
+      if (q.url !== '/v1/messages') return r.writeHead(404).end('{}')
+      const { model, messages } = JSON.parse(await text(q))
+      const headers = { authorization: 'Bearer ' + process.env.KEY, 'content-type': 'application/json' }
+      const body = JSON.stringify({ model, messages: messages.map(({ role, content }) => ({ role, content: typeof content === 'string' ? content : content[0].text })) })
+      const answer = await (await fetch(process.env.UPSTREAM + '/chat/completions', { method: 'POST', headers, body })).json()
+      const usage = { input_tokens: 1, output_tokens: 1 }
+      r.writeHead(200, { 'content-type': 'application/json' })
+      r.end(JSON.stringify({ id: 'msg_1', type: 'message', role: 'assistant', model, content: [{ type: 'text', text: answer.choices[0].message.content }], stop_reason: 'end_turn', stop_sequence: null, usage }))
+    }).listen(Number(process.argv[2]), '127.0.0.1')`,
+  )
+  const file = join(root, 'messages.yaml')
+  const start = `UPSTREAM={{mock.openai.base_url}} KEY={{mock.openai.key}} {{node}} ${gateway} {{port}}`
+  const { out } = await waybill('init', file, '--start', start, '--call', 'gpt-5-mini')
+  assert.match(out, /✓ a call for "gpt-5-mini" reached the mock/)
+  assert.match(out, /✓ it serves messages, and not chat/)
+  assert.deepEqual(readTarget(file).dialects, { chat: false, messages: { counts: false } })
+})
+
 test('`waybill target init` accepts a name, request headers and a readiness path', async () => {
   const file = join(root, 'headers.yaml')
   const { code, out } = await waybill(
@@ -213,6 +239,12 @@ describe('each error is one sentence', { concurrency: 2 }, () => {
       /^waybill: target file of x: its address must not contain a user(?!.*pA55)/,
     ],
     ['a file that is there already', ['init', GATEWAY], 2, /already exists/],
+    [
+      'a key in a variable that is not set',
+      ['init', join(root, 'k.yaml'), '--start', 'x', '--call', 'm', '--key-env', 'NOT_SET'],
+      2,
+      /--key-env: the environment variable NOT_SET is not set/,
+    ],
     ...[
       ['--start', 'http://user:pA55-of-mine@127.0.0.1:1'],
       ['--start', 'http://127.0.0.1:1/v1?key=pA55-of-mine'],
@@ -251,4 +283,79 @@ test('`waybill target init` writes the file of a command that does nothing, quot
   const target = readTarget(file)
   assert.deepEqual(target.start, { command: ['{{node}}', '-e', 'let e = 0', ''] })
   assert.deepEqual(target.env, { A: '[{"b": 1}]', C: '["d"]' })
+})
+
+/** Reads its upstream from a configuration file, and relays chat and messages. */
+const CONFIGURED = join(root, 'configured.cjs')
+writeFileSync(
+  CONFIGURED,
+  `const { createServer, request } = require('node:http')
+const { chat, messages, key, other } = JSON.parse(require('node:fs').readFileSync(process.argv[2], 'utf8'))
+createServer((q, r) => {
+  if (q.method === 'GET') return r.end(JSON.stringify({ object: 'list', data: [{ id: 'gpt-5-mini' }] }))
+  const isMessages = q.url === '/v1/messages'
+  if (!isMessages && q.url !== '/v1/chat/completions') return r.writeHead(404).end('{"error":{"message":"no"}}')
+  const credential = isMessages ? { 'x-api-key': other, 'anthropic-version': '2023-06-01' } : { authorization: 'Bearer ' + key }
+  const to = request(isMessages ? messages + '/messages' : chat + '/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json', ...credential } }, (answer) => answer.pipe(r.writeHead(answer.statusCode, answer.headers)))
+  q.pipe(to)
+}).listen(Number(process.argv[3]), '127.0.0.1')
+`,
+)
+const CONFIG =
+  '{"chat":"{{mock.openai.base_url}}","key":"{{mock.openai.key}}","messages":"{{mock.anthropic.base_url}}","other":"{{mock.anthropic.key}}"}'
+
+test('`waybill target init --file` writes the configuration of the gateway, finds its dialects, and `target check` counts the calls of a run', async () => {
+  const file = join(root, 'configured.yaml')
+  const { code, out, err } = await waybill(
+    ...['init', file, '--start', `{{node}} ${CONFIGURED} conf/gateway.json {{port}}`, '--call', 'gpt-5-mini'],
+    ...['--file', `conf/gateway.json=${CONFIG}`],
+  )
+  assert.equal(err, '')
+  assert.equal(code, 0, out)
+  assert.match(out, /✓ it also serves messages\n/)
+  assert.doesNotMatch(out, /also serves (responses|gemini)/)
+  const target = readTarget(file)
+  assert.equal(target.files['conf/gateway.json'], CONFIG)
+  assert.deepEqual(Object.keys(target.dialects), ['messages'])
+  const checked = await waybill('check', file)
+  assert.match(checked.out, /A run makes about \d+ calls, and takes about \d+ (s|min)\./)
+})
+
+test('`waybill target init --file` reads a file, and refuses a place elsewhere and a credential', async () => {
+  const own = join(root, 'own.json')
+  writeFileSync(own, CONFIG)
+  const init = (name: string, ...file: string[]) =>
+    waybill(
+      'init',
+      join(root, name),
+      '--start',
+      `{{node}} ${CONFIGURED} gateway.json {{port}}`,
+      '--call',
+      'gpt-5-mini',
+      '--file',
+      ...file,
+    )
+  const read = await init('read.yaml', `gateway.json=@${own}`)
+  assert.equal(read.code, 0, read.err)
+  for (const [file, message] of [
+    ['../gateway.json={}', /in the directory of the gateway/],
+    ['/etc/gateway.json={}', /in the directory of the gateway/],
+    ['gateway.json', /write NAME=TEXT/],
+    [`gateway.json=@${join(root, 'none.json')}`, /--file: ENOENT/],
+    ['gateway.json={"api_key":"sk-live-0123456789"}', /gateway\.json: api_key: .* holds no credential/],
+    ['gateway.yaml=token: abcdefghijkl', /holds no credential/],
+  ] as const) {
+    const { code, err } = await init('refused.yaml', file)
+    assert.equal(code, 2, file)
+    assert.match(err, message)
+  }
+  for (const text of [
+    'max_tokens: 10000000',
+    'api_key: os.environ/OPENAI_API_KEY',
+    'key: $MY_SECRET_KEY',
+    'key: {{env.MY_KEY}}',
+  ]) {
+    const { err } = await init(`fine-${text.length}.yaml`, `other.yaml=${text}`, `gateway.json=${CONFIG}`)
+    assert.doesNotMatch(err, /credential/, text)
+  }
 })

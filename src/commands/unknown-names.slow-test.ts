@@ -11,6 +11,12 @@ const CONFIG =
   'routes: { code: { targets: [ { model: alpha/model-a } ] }, auto: { targets: [ { model: alpha/model-a } ] } }'
 
 const WRONG: readonly (readonly [string, RegExp])[] = [
+  ['start', /^waybill: unknown command 'start'; did you mean serve\?\n$/],
+  ['srve', /^waybill: unknown command 'srve'; did you mean serve\?\n$/],
+  ['bogus', /^waybill: unknown command 'bogus'; see `waybill --help`\n$/],
+  ['version', /^waybill: unknown command 'version'; did you mean --version\?\n$/],
+  ['provider tset', /^waybill: unknown command 'tset'; did you mean test\?\n$/],
+  ['logs --folow', /^waybill: unknown option '--folow'; did you mean --follow\?\n$/],
   ['serve --replay --port abc', /'abc' is invalid\. A port is a number from 0 to 65535\./],
   ['serve --replay --port 70000', /'70000' is invalid/],
   ['record --provider openai --port abc', /'abc' is invalid/],

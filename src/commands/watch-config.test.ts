@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 import { pause, until } from '../test/test-until.ts'
-import { stateOf, watchConfig } from './watch-config.ts'
+import { stateOf, watchConfig } from './serve.ts'
 
 test("a configuration that was replaced outside this process's view is reported once", {
   skip: process.platform !== 'linux' && 'only Linux shows an open file below /proc',

@@ -8,8 +8,10 @@ import { nearest } from '../yaml/nearest.ts'
 import { type Problem, quoted } from '../yaml/problem.ts'
 import { schema } from './schema.ts'
 
+/** Minimum characters of the key that encrypts stored responses and kept calls. */
+export const MIN_RESPONSES_KEY = 32
+
 type Fields = Readonly<Record<string, unknown>>
-type Env = Readonly<Record<string, string | undefined>>
 
 export function inconsistencies(raw: unknown): Problem[] {
   const config = fields(raw)
@@ -33,8 +35,15 @@ export function inconsistencies(raw: unknown): Problem[] {
   ]
 }
 
-/** Returns a problem for each secret that is missing in the environment or unusable for its purpose. */
-export function missingSecrets(raw: unknown, env: Env): Problem[] {
+/**
+ * Returns a problem for each secret that is missing or unusable for its purpose. `unread`: the reason why the kept keys
+ * were not read.
+ */
+export function missingSecrets(
+  raw: unknown,
+  secretOf: (variable: string) => string | undefined,
+  unread: string | null,
+): Problem[] {
   const config = fields(raw)
   const store = fields(fields(config.responses).store)
   const named = [
@@ -53,9 +62,10 @@ export function missingSecrets(raw: unknown, env: Env): Problem[] {
     },
     {
       path: ['responses', 'store', 'key'],
-      name: store.enabled === true ? (store.key ?? '$WAYBILL_RESPONSES_KEY') : undefined,
-      remedy: 'set `enabled` to false',
-      isRight: (value: string) => value.length >= 32,
+      name:
+        store.enabled === true || keepsCalls(config) ? (store.key ?? '$WAYBILL_RESPONSES_KEY') : undefined,
+      remedy: store.enabled === true ? 'set `enabled` to false' : 'take `keep: true` out',
+      isRight: (value: string) => value.length >= MIN_RESPONSES_KEY,
       wrong: 'must have 32 characters or more; `openssl rand -base64 32` makes one',
     },
     {
@@ -69,12 +79,18 @@ export function missingSecrets(raw: unknown, env: Env): Problem[] {
   return named.flatMap(({ path, name, remedy, isRight, wrong }) => {
     const [, variable] = (typeof name === 'string' && /^\$([A-Za-z_]\w*)$/.exec(name)) || []
     if (variable === undefined) return []
-    const value = env[variable]?.trim()
-    if (!value)
-      return [{ path, message: `environment variable ${variable} is not set; export it, or ${remedy}` }]
+    const value = secretOf(variable)
+    if (!value) {
+      const advice = unread ?? `export it, keep it with \`waybill key set ${variable}\`, or ${remedy}`
+      return [{ path, message: `environment variable ${variable} is not set; ${advice}` }]
+    }
     return isRight(value) ? [] : [{ path, message: `environment variable ${variable} ${wrong}` }]
   })
 }
+
+/** Returns true if calls of a key or a route are kept. */
+const keepsCalls = ({ keys, routes }: Fields): boolean =>
+  [...list(keys), ...Object.values(fields(routes))].some((each) => fields(each).keep === true)
 
 /** Describes a key of a provider in the environment. */
 const aKey = (path: PropertyKey[], name: unknown, remedy: string) => ({

@@ -170,7 +170,7 @@ for (const [name, text, expected] of ROWS)
 
 test('outside replay, a key that is missing from the environment is an error that names the variable and its line', () => {
   assert.deepEqual(problems(PROVIDER, {}), [
-    'w.yaml:1:83 providers.openai.key: environment variable OPENAI_API_KEY is not set; export it, or remove the provider',
+    'w.yaml:1:83 providers.openai.key: environment variable OPENAI_API_KEY is not set; export it, keep it with `waybill key set OPENAI_API_KEY`, or remove the provider',
   ])
   assert.equal(parseConfig(PROVIDER, 'w.yaml', { env: {}, replay: true }).secrets.size, 0)
 })
@@ -226,6 +226,11 @@ test('a fraction of a millisecond or of a byte is rounded, because timers and bu
   const { server } = parseConfig(text, 'w.yaml', { env: {} }).config
   assert.equal(server.headers_timeout, 5_000)
   assert.equal(server.body_limit, 1_365)
+})
+
+test('a request may take as long as its headers alone', () => {
+  const text = 'server: { headers_timeout: 20s, request_timeout: 20s }'
+  assert.equal(parseConfig(text, 'w.yaml', { env: {} }).config.server.request_timeout, 20_000)
 })
 
 test('a rule may name a tier that a target inherits from its model', () => {

@@ -6,14 +6,16 @@ import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../core/errors.ts'
 import { type FactLayer, FactsError, parseFacts } from '../models/facts.ts'
-import { readBounded } from '../shared/bounded-file.ts'
+import { readBounded } from '../shared/bounded.ts'
 import { escaped } from '../terminal/clean.ts'
 import { fileReason } from '../terminal/file-error.ts'
+import { type Kept, readKept } from '../terminal/key.ts'
 import type { JsonSchema } from '../yaml/json-schema.ts'
 import type { Problem } from '../yaml/problem.ts'
 import { mistakes } from '../yaml/wording.ts'
 import { readYaml } from '../yaml/yaml.ts'
-import { inconsistencies, missingSecrets } from './consistency.ts'
+import { inconsistencies, MIN_RESPONSES_KEY, missingSecrets } from './consistency.ts'
+import { keysFileOf } from './kept-keys.ts'
 import { withOtelVariables } from './otel.ts'
 import { configJsonSchema, priceFile, schema } from './schema.ts'
 
@@ -54,6 +56,8 @@ interface LoadOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** True in replay. A missing key is then no error, because no provider is reached. */
   readonly replay?: boolean
+  /** Keys from the file next to the configuration; `loadConfig` reads them. */
+  readonly kept?: Kept
   /** True to ignore the file of `waybill models sync`. */
   readonly ignoreSynced?: boolean
 }
@@ -74,7 +78,8 @@ export function loadConfig(file: string, options: LoadOptions): Loaded {
       `${file}: ${fileReason(cause)}; write one, name another with --config FILE, or try \`waybill serve --replay\`, which needs none`,
     ])
   }
-  const loaded = parseConfig(text, file, options)
+  const kept = options.replay ? undefined : readKept(keysFileOf(file))
+  const loaded = parseConfig(text, file, { ...options, ...(kept && { kept }) })
   const { config } = loaded
   const beside = (path: string) => resolve(dirname(file), path)
   const models = config.prices ? withPrices(config, beside(config.prices)) : config.models
@@ -163,17 +168,18 @@ function withPrices({ models }: Config, file: string): Config['models'] {
 }
 
 /** Checks and freezes the configuration in `text`. `file` only appears in errors. */
-export function parseConfig(text: string, file: string, { env, replay = false }: LoadOptions): Loaded {
+export function parseConfig(
+  text: string,
+  file: string,
+  { env, replay = false, kept = { values: {}, problem: null } }: LoadOptions,
+): Loaded {
   const yaml = readYaml(text, file)
   const { raw, variables, problems: ofVariables } = override(yaml.raw ?? {}, env)
   const problems: Problem[] = [...yaml.problems]
+  const secretOf = (variable: string) => env[variable]?.trim() || kept.values[variable]?.trim()
   if (yaml.raw === null) problems.push({ path: [], message: 'is empty; name a provider and a route' })
   else if (!yaml.broken)
-    problems.push(
-      ...mistakes(raw, { schema, json: configJsonSchema }),
-      ...inconsistencies(raw),
-      ...(replay ? [] : missingSecrets(raw, env)),
-    )
+    problems.push(...problemsIn(raw), ...(replay ? [] : missingSecrets(raw, secretOf, kept.problem)))
   if (problems.length + ofVariables.length > 0)
     throw new ConfigError([...ofVariables, ...linesOf(problems, yaml, variables)])
 
@@ -183,16 +189,23 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
     // replay reaches no provider, so no key is needed
     for (const [id, { key, keys = [] }] of Object.entries(config.providers))
       for (const [name, variable] of [[id, key], ...keys.map((each) => [`${id}/${each.name}`, each.key])]) {
-        const value = variable && env[variable.slice(1)]?.trim()
+        const value = variable && secretOf(variable.slice(1))
         if (value) secrets.set(name!, value)
       }
-  const fleetUrl = replay ? undefined : config.fleet && env[config.fleet.url.slice(1)]?.trim()
-  const telemetryHeaders = config.telemetry?.headers && env[config.telemetry.headers.slice(1)]?.trim()
+  const fleetUrl = replay ? undefined : config.fleet && secretOf(config.fleet.url.slice(1))
+  const telemetryHeaders = config.telemetry?.headers && secretOf(config.telemetry.headers.slice(1))
   const { store } = config.responses
-  const responsesKey = store.enabled ? env[store.key.slice(1)]?.trim() : undefined
+  const secret = secretOf(store.key.slice(1)) ?? ''
+  const responsesKey = secret.length >= MIN_RESPONSES_KEY ? secret : undefined
   const proxies = replay ? undefined : proxiesIn(env)
   return { config: Object.freeze(config), secrets, fleetUrl, telemetryHeaders, responsesKey, proxies }
 }
+
+/** Returns the problems of a configuration, secrets apart. `raw`: its values as written. */
+export const problemsIn = (raw: unknown): Problem[] => [
+  ...mistakes(raw, { schema, json: configJsonSchema }),
+  ...inconsistencies(raw),
+]
 
 /** Returns the proxies in the environment. Throws ConfigError for a proxy that is not a URL. */
 function proxiesIn(env: LoadOptions['env']): ProxyVariables {

@@ -2,7 +2,7 @@
 // two models to start with. All models are in the price table. Independent of the user's machine.
 import type { DIALECT_NAMES, STRATEGIES } from './schema.ts'
 
-export interface Preset {
+interface Preset {
   readonly name: string
   readonly dialect: readonly (typeof DIALECT_NAMES)[number][]
   readonly baseUrl: string
@@ -29,7 +29,7 @@ export const PRESETS: readonly Preset[] = [
   },
   {
     name: 'gemini',
-    dialect: ['gemini'],
+    dialect: ['gemini', 'interactions'],
     baseUrl: 'https://generativelanguage.googleapis.com',
     keyVariable: 'GEMINI_API_KEY',
     models: ['gemini-3.1-pro-preview', 'gemini-3.8-flash'],
@@ -105,6 +105,15 @@ export const PRESETS: readonly Preset[] = [
     models: ['sonar-pro', 'sonar'],
   },
 ]
+
+/** Programs that serve models on the user's own machine, each with its usual port. They need no key. */
+export const LOCAL_SERVERS = [
+  { name: 'ollama', port: 11_434, owner: /./, list: '/v1/models' },
+  // Its own list also tells the windows of models.
+  { name: 'lm-studio', port: 1_234, owner: /./, list: '/api/v0/models' },
+  { name: 'vllm', port: 8_000, owner: /vllm/i, list: '/v1/models' },
+  { name: 'llama-cpp', port: 8_080, owner: /llama/i, list: '/v1/models' },
+] as const
 
 /** Preferences for everyday calls, each with the resulting strategy. */
 export const PREFERENCES = ['order', 'price', 'speed'] as const

@@ -43,7 +43,7 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'a setting like no other': [
     'zebra: 1\n',
     [
-      'w.yaml:1:1 zebra: no such setting; there are: server, data, durability, fleet, telemetry, providers, models, prices, routes, defaults, responses, passthrough, passthrough_providers, unknown_objects, resilience, retention, artifacts, cache, keys',
+      'w.yaml:1:1 zebra: no such setting; there are: server, data, durability, fleet, telemetry, providers, models, prices, routes, defaults, responses, keep, passthrough, passthrough_providers, unknown_objects, resilience, retention, artifacts, cache, keys',
     ],
   ],
   'names that do not exist beside wrong values': [
@@ -167,7 +167,7 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'text that steers a terminal': [
     '"ser\\e[31mver\\u009b\\u202e": 1\n',
     [
-      'w.yaml:1:1 ser\\u001b[31mver\\u009b\\u202e: no such setting; there are: server, data, durability, fleet, telemetry, providers, models, prices, routes, defaults, responses, passthrough, passthrough_providers, unknown_objects, resilience, retention, artifacts, cache, keys',
+      'w.yaml:1:1 ser\\u001b[31mver\\u009b\\u202e: no such setting; there are: server, data, durability, fleet, telemetry, providers, models, prices, routes, defaults, responses, keep, passthrough, passthrough_providers, unknown_objects, resilience, retention, artifacts, cache, keys',
     ],
   ],
 }

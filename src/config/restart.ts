@@ -15,6 +15,7 @@ const FIXED: Readonly<Record<string, (config: Config) => unknown>> = {
   'artifacts.keep': ({ artifacts }) => artifacts.keep,
   'artifacts.bytes': ({ artifacts }) => artifacts.bytes,
   'responses.store': ({ responses }) => JSON.stringify(responses.store),
+  'keep.days': ({ keep }) => keep.days,
   fleet: ({ fleet }) => JSON.stringify(fleet),
   telemetry: ({ telemetry }) => JSON.stringify(telemetry),
 }

@@ -8,7 +8,6 @@ import { PERIODS } from '../core/period.ts'
 import { TRACE_PARENTS } from '../core/tracing.ts'
 import { ownFacts } from '../models/facts.ts'
 import type { JsonSchema } from '../yaml/json-schema.ts'
-import { endpointIn } from './endpoint-paths.ts'
 
 const UNITS: Record<string, number> = {
   ms: 1,
@@ -64,7 +63,15 @@ const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
 export const MODEL_TYPES = ['chat', 'embedding', 'image'] as const
 
 /** All dialects; `dialects/registry.ts` holds an entry for each. */
-export const DIALECT_NAMES = ['chat', 'messages', 'responses', 'embeddings', 'images', 'gemini'] as const
+export const DIALECT_NAMES = [
+  'chat',
+  'messages',
+  'responses',
+  'embeddings',
+  'images',
+  'gemini',
+  'interactions',
+] as const
 
 /** Clouds that serve messages at paths of their own; `platforms/registry.ts` holds an entry for each. */
 export const PLATFORM_NAMES = ['bedrock', 'vertex'] as const
@@ -92,6 +99,8 @@ export const PASSTHROUGH_NAMES = [
   'image-edits',
   'files',
   'batches',
+  'skills',
+  'decisions',
 ] as const
 
 /** A reference $NAME to an environment variable with a secret. */
@@ -227,7 +236,7 @@ const provider = z.strictObject({
     .enum(['relay', 'refuse'])
     .default('relay')
     .describe(
-      'For requests that name other models than the one they ask for (`models`, `fallbacks`, `providerOptions.gateway.models`, an advisor). refuse: this provider does not get them, and if no other target is left, the call gets 400. relay: it gets them unchanged, and a budget reserves for the dearest model.',
+      'For requests that name other models than the one they ask for (`models`, `fallbacks`, `providerOptions.gateway.models`, an advisor). refuse: this provider does not get them, and if no other target is left, the call gets 400; relayed requests are searched up to 64 KiB, and files for batches are not. relay: it gets them unchanged, and a budget reserves for the dearest model.',
     ),
   prompt_cache: wait
     .prefault('5m')
@@ -487,6 +496,7 @@ const route = z.strictObject({
       'same_model: calls for embeddings go only to targets with the model of the first target that has embeddings, because vectors of two models must not be mixed.',
     ),
   cache: z.boolean().optional().describe('true: this route uses the cache. Default: `cache.enabled`.'),
+  keep: z.boolean().optional().describe('true: the bodies of calls to this route are kept, see `keep`.'),
   prefer: z
     .literal('native')
     .optional()
@@ -572,12 +582,22 @@ const budget = z.strictObject({
     .describe('allow: the key may also call targets without a known price. Their cost does not count.'),
 })
 
+const keep = z
+  .strictObject({
+    days: z.number().min(0.01).max(3_650).default(7).describe('Number of days for which a call is kept.'),
+  })
+  .prefault({})
+  .describe(
+    'Bodies of calls, kept only where it is asked for: `waybill run --keep`, `/keep` before the path of a call, `keys[].keep`, `routes.<name>.keep`. They are encrypted with `responses.store.key`. See [Steps of a session](steps.md). *Restart.*',
+  )
+
 const key = z.strictObject({
   name: name.describe('Name of the key in the records.'),
   role: z
     .enum(['client', 'admin'])
     .default('client')
     .describe('client: the key sees its own calls. admin: the key sees all calls, and `/metrics`.'),
+  keep: z.boolean().optional().describe('true: the bodies of calls with this key are kept, see `keep`.'),
   digest: digest.describe('SHA-256 of the key; the key itself is not in this file.'),
   rate: z
     .strictObject({
@@ -874,11 +894,12 @@ export const schema = z.strictObject({
       'For each dialect, the route for calls with an unknown model, such as the background calls of coding agents. Without a default, these calls get a 404.',
     ),
   responses: responses.prefault({}).describe('Settings for OpenAI’s Responses.'),
+  keep,
   passthrough: z
     .array(z.enum(PASSTHROUGH_NAMES))
     .default([])
     .describe(
-      'Endpoints that are recorded, but relayed without being parsed: audio, moderations, rerank, completions, image-edits, files, batches. Endpoints that are not listed get a 404. See [Passthrough](passthrough.md).',
+      'Endpoints that are recorded, but relayed without being parsed: audio, moderations, rerank, completions, image-edits, files, batches, skills, decisions. Endpoints that are not listed get a 404. See [Passthrough](passthrough.md).',
     ),
   passthrough_providers: z
     .partialRecord(z.enum(PASSTHROUGH_NAMES), z.array(name).min(1, 'names no provider'))
@@ -890,11 +911,9 @@ export const schema = z.strictObject({
     .enum(['relay', 'refuse'])
     .optional()
     .describe(
-      'Files, batches, containers, conversations and cached contents at a provider that are not on record, such as a file made in the provider’s console. refuse: for a client key they do not exist. relay: every key can reach them. Default: refuse with several client keys, relay with one or none.',
+      'Files, batches, skills, containers, conversations and cached contents at a provider that are not on record, such as a file made in the provider’s console. refuse: for a client key they do not exist. relay: every key can reach them. Default: refuse with several client keys, relay with one or none.',
     ),
-  resilience: resilience
-    .prefault({})
-    .describe('Time limits for providers, and the behaviour after a failure.'),
+  resilience: resilience.prefault({}).describe('Time limits for providers; behaviour after a failure.'),
   retention: retention
     .prefault({})
     .describe('Limits of the record. Calls over a limit are deleted, oldest first.'),
@@ -910,3 +929,27 @@ export const schema = z.strictObject({
 
 /** Returns the JSON Schema of waybill.yaml for editors, written to docs/waybill.schema.json. */
 export const configJsonSchema = (): JsonSchema => z.toJSONSchema(schema, { io: 'input' }) as JsonSchema
+
+/** Paths that dialects append to a provider's base address. */
+const ENDPOINT_PATHS = [
+  'chat/completions',
+  'completions',
+  'responses',
+  'messages',
+  'embeddings',
+  'images/generations',
+  'interactions',
+  'models',
+] as const
+
+const AT_THE_END = new RegExp(`/(${ENDPOINT_PATHS.join('|')})/*$`)
+
+/** Returns the endpoint's path at the end of an address, such as `/chat/completions`; null if there is none. */
+export const endpointIn = (address: string): string | null => {
+  const [, path] = AT_THE_END.exec(address) ?? []
+  return path === undefined ? null : `/${path}`
+}
+
+/** Returns an address without an endpoint's path and without slashes at its end. */
+export const withoutEndpoint = (address: string): string =>
+  address.replace(AT_THE_END, '').replace(/\/+$/, '')

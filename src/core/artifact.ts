@@ -52,7 +52,7 @@ export class AnswerTrace {
     target: Target,
     path: string,
     headers: readonly string[],
-    body: string,
+    body: string | Buffer,
     bodies: boolean,
     start: number,
   ) {
@@ -60,21 +60,21 @@ export class AnswerTrace {
     this.#path = path
     this.#headers = headers
     this.#requestBytes = Buffer.byteLength(body)
-    this.#requestBody = noted(body, bodies)
+    this.#requestBody = bodies ? noted(String(body)) : null
     this.#bodies = bodies
     this.#start = start
-    this.#sentAt = since(start)
+    this.#sentAt = elapsedSince(start)
   }
 
   responseStarted(status: number, headers: IncomingHttpHeaders): void {
     this.#status = status
     this.#responseHeaders = headers
-    this.#respondedAt = since(this.#start)
+    this.#respondedAt = elapsedSince(this.#start)
   }
 
   chunk(chunk: Buffer): void {
     this.#bytes += chunk.length
-    if (++this.#count <= MAX_CHUNKS) this.#chunks.push(since(this.#start), chunk.length)
+    if (++this.#count <= MAX_CHUNKS) this.#chunks.push(elapsedSince(this.#start), chunk.length)
     if (this.#bodies && this.#bytes <= MAX_BODY_BYTES) {
       this.#body ??= new BytePieces()
       this.#body.add(chunk)
@@ -84,7 +84,7 @@ export class AnswerTrace {
   /** Ends the trace. `how`: `complete`, or the reason for an early end. */
   end(how: string): void {
     this.#how = how
-    this.#endedAt = since(this.#start)
+    this.#endedAt = elapsedSince(this.#start)
   }
 
   /** Retained memory, in bytes. */
@@ -128,25 +128,26 @@ export class CallTrace {
   readonly #fields: readonly string[]
   readonly #answers: AnswerTrace[] = []
 
-  /** `start`: arrival of the call, in ms of the `performance` clock. */
+  /** `start`: arrival of the call, in ms of the `performance` clock. `bytes`: size of its body. */
   constructor(
     call: Call,
     headers: IncomingHttpHeaders,
     { text, json }: { readonly text: string; readonly json: Readonly<Record<string, unknown>> },
     bodies: boolean,
     start: number,
+    bytes = Buffer.byteLength(text),
   ) {
     this.#call = call
     this.#bodies = bodies
     this.#start = start
     this.#headers = headers
-    this.#bytes = Buffer.byteLength(text)
-    this.#body = noted(text, bodies)
+    this.#bytes = bytes
+    this.#body = bodies ? noted(text) : null
     this.#fields = fieldsOf(json)
   }
 
   /** Records that a request is about to be sent. Returns a trace for its answer. */
-  exchange(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace {
+  exchange(target: Target, path: string, headers: readonly string[], body: string | Buffer): AnswerTrace {
     const answer = new AnswerTrace(target, path, headers, body, this.#bodies, this.#start)
     this.#answers.push(answer)
     return answer
@@ -186,9 +187,8 @@ export class CallTrace {
   }
 }
 
-/** Returns the body if bodies are recorded; null otherwise. */
-const noted = (text: string, bodies: boolean): string | null =>
-  bodies && text.length <= MAX_BODY_BYTES ? text : null
+/** Returns a body that may be recorded; null if it is too long. */
+const noted = (text: string): string | null => (text.length <= MAX_BODY_BYTES ? text : null)
 
 function fieldsOf(json: Readonly<Record<string, unknown>>): string[] {
   const fields = Object.keys(json)
@@ -205,21 +205,25 @@ const describe = (path: string, headers: Headers, bytes: number, body: string | 
   ...(body !== null && { body: mask(body) }),
 })
 
-function pairsOf(headers: Headers): [name: string, value: unknown][] {
-  if (!Array.isArray(headers)) return Object.entries(headers)
-  return headers.flatMap((name, index) => (index % 2 === 0 ? [[name, headers[index + 1]]] : []))
-}
+/** Headers in which a client sends its key. */
+const KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key']
 
-/** Returns the client's key as sent, with and without its scheme. */
-const credentials = (headers: Headers): string[] =>
-  pairsOf(headers)
-    .filter(([name]) => /^(authorization|x-api-key|x-goog-api-key)$/.test(name))
-    .map(([, value]) => String(value).replace(/^\w+ +/, ''))
+/** Returns the client's key as sent, without its scheme. */
+const credentials = (headers: IncomingHttpHeaders): string[] =>
+  KEY_HEADERS.flatMap((name) => headers[name]?.toString().replace(/^\w+ +/, '') ?? [])
 
-const since = (start: number): number => Math.round((clock.monotonic() - start) * 100) / 100
+/** Returns milliseconds since a time of the `performance` clock. */
+export const elapsedSince = (start: number): number => Math.round((clock.monotonic() - start) * 100) / 100
 
 /** Returns all header names, with values for harmless headers and null for all other headers. */
-const shown = (headers: Headers, mask: Mask): Record<string, string | null> =>
-  Object.fromEntries(
-    pairsOf(headers).map(([name, value]) => [mask(name), SHOWN.test(name) ? mask(String(value)) : null]),
-  )
+function shown(headers: Headers, mask: Mask): Record<string, string | null> {
+  const values: Record<string, string | null> = Object.create(null) // providers choose the names
+  const show = (name: string, value: unknown) => {
+    values[mask(name)] = SHOWN.test(name) ? mask(String(value)) : null
+  }
+  if (isList(headers)) for (let at = 0; at < headers.length; at += 2) show(headers[at]!, headers[at + 1])
+  else for (const name in headers) show(name, headers[name])
+  return values
+}
+
+const isList = (headers: Headers): headers is readonly string[] => Array.isArray(headers)

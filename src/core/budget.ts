@@ -66,7 +66,9 @@ export function claimOf(options: ClaimOptions): Claim {
     const of = targets.find((each) => targetId(each) === targetId(target)) ?? targets[0]!
     const named = others?.(of) ?? []
     const costs = (isBesides: boolean) =>
-      named.filter((each) => each.isBesides === isBesides).map(({ name }) => costBy(target, part, name))
+      named
+        .filter((each) => each.isBesides === isBesides)
+        .map(({ name, uses }) => uses * costBy(target, part, name))
     const dearest = Math.max(costBy(target, part, null), ...costs(false))
     return costs(true).reduce((sum, usd) => sum + usd, dearest)
   }

@@ -1,7 +1,7 @@
 // The main types of the gateway: a Call becomes a Route, a Route becomes attempts, attempts become an
 // Outcome. Depends on no other part and only constructs these values.
 
-import { randomUUID } from 'node:crypto'
+import { chance } from '../shared/chance.ts'
 import type { Served } from './served.ts'
 
 /** A provider and one of its models, as listed in the routing table. */
@@ -86,7 +86,7 @@ export const NO_TOKENS: Tokens = {
  * Returns a UUIDv7 (RFC 9562) for a time in ms since the epoch: 48 bits of time and 74 random bits. The
  * random bits come from the same places of a version 4 UUID.
  */
-export const idOf = (ms: number): string => `${idAt(ms)}7${randomUUID().slice(15)}`
+export const idOf = (ms: number): string => `${idAt(ms)}7${chance.uuid().slice(15)}`
 
 /** Returns the time of a UUIDv7, in milliseconds since the epoch. */
 export const timeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
@@ -126,6 +126,8 @@ export interface Call {
   readonly transport: Transport
   /** HTTP method of the request; POST if absent. */
   readonly method?: string
+  /** The call that this one repeats with another model, or from which its session branches off; absent if none. */
+  readonly parentId?: string | null
   /** Provider's file or batch that the call requests; absent if there is none. */
   readonly objectId?: string | null
 }
@@ -238,7 +240,7 @@ export interface AttemptEnd {
   /** The provider's HTTP status; null if none arrived. */
   readonly status: number | null
   readonly errorCode: string | null
-  /** The provider's sentence, if it refused the operator's account or does not know the model; else null or absent. */
+  /** The provider's sentence about a failure, without parts of the request; null or absent without one. */
   readonly refusal?: string | null
   readonly tokens: Tokens | null
   /** Losses of the translation; null or absent if provider and client speak the same dialect. */

@@ -52,8 +52,9 @@ export function fillFindings(fills: readonly Fill[], running: boolean): Finding[
   ]
 }
 
-/** Formats a number with at most one decimal. */
-const short = (value: number): string => String(Math.round(value * 10) / 10)
+/** Formats a number as the page does: three digits or all before the point, and groups of thousands. */
+const short = (value: number): string =>
+  (value < 100 ? Number(value.toPrecision(3)) : Math.round(value)).toLocaleString('en')
 
 /** Age in days at which prices count as old, because a newer table may contain newer models. */
 export const OLD_PRICES_DAYS = 60

@@ -98,6 +98,9 @@ test('the lists of Anthropic, OpenAI and OpenRouter say when models end', () => 
   assert.deepEqual(list({ retires_at: '2027-01-22T00:00:00Z', lifecycle: 'deprecated' }), {
     retires: '2027-01-22',
   })
+  assert.deepEqual(list({ context_length: 9, top_provider: { max_completion_tokens: 7 } }), {
+    ...{ context: 9, output: 7 },
+  })
   assert.deepEqual(list({ shutdown_date: '2026-12-11' }), { retires: '2026-12-11' })
   assert.deepEqual(list({ expiration_date: '2026-12-31' }), { retires: '2026-12-31' })
   for (const entry of [

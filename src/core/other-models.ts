@@ -42,12 +42,15 @@ export interface NamedModel {
   /** Member that names it, such as `fallbacks`. */
   readonly member: string
   readonly isBesides: boolean
+  /** Maximum number of uses: the tool's `max_uses`; 1 without one. */
+  readonly uses: number
   /** True for a word or a pattern that leaves the choice to the provider. */
   readonly isOpen: boolean
 }
 
-/** Maximum number of models that are looked at. Hosts accept fewer than ten. */
+/** Maximum number of models that are looked at. Hosts accept fewer than ten. More are a choice without a known price. */
 const MAX_NAMED = 64
+const TOO_MANY = `more than ${MAX_NAMED} models`
 
 /** Returns true for a member of a request that may name other models. */
 export const namesModels = (member: string): boolean => MEMBERS.has(member)
@@ -61,11 +64,23 @@ const MEMBERS = new Set(PLACES.map(({ member }) => member))
 /** Returns the models that a request names besides its `model`. */
 export function namedModels(body: Readonly<Record<string, unknown>>): NamedModel[] {
   const found: NamedModel[] = []
+  const seen = new Set<string>()
   for (const { member, rest, isBesides } of PLACES) {
     if (body[member] == null) continue
-    for (const name of textsAt(body[member], rest, member === 'tools'))
-      if (found.length < MAX_NAMED)
-        found.push({ name, member, isBesides, isOpen: member === 'preset' || /\*|^default$/.test(name) })
+    const isTool = member === 'tools'
+    const holders = isTool ? toolsIn(body[member]) : [body[member]]
+    for (const holder of holders) {
+      const limit = isTool ? (holder as { max_uses?: unknown }).max_uses : 1
+      const uses = typeof limit === 'number' && limit > 1 ? limit : 1
+      for (const name of textsAt(holder, isTool ? rest.slice(1) : rest)) {
+        if (!isBesides && seen.has(name)) continue // a model that is used besides counts each time
+        if (found.length === MAX_NAMED)
+          return [...found, { name: TOO_MANY, member, isBesides: false, uses: 1, isOpen: true }]
+        if (!isBesides) seen.add(name)
+        const isOpen = member === 'preset' || /\*|^default$/.test(name)
+        found.push({ name, member, isBesides, uses, isOpen })
+      }
+    }
   }
   return found
 }
@@ -74,12 +89,16 @@ export function namedModels(body: Readonly<Record<string, unknown>>): NamedModel
 export const othersThan = (model: string, named: readonly NamedModel[]): readonly NamedModel[] =>
   named.filter(({ name }) => isOtherModel(model, name))
 
-function textsAt(value: unknown, path: readonly string[], areTools: boolean): string[] {
+/** Returns the tools of a list that may use a model. */
+const toolsIn = (tools: unknown): object[] =>
+  Object.values(tools as object).filter(
+    (tool) => typeof tool === 'object' && tool !== null && !OTHER_TOOLS.has((tool as { type?: string }).type),
+  )
+
+function textsAt(value: unknown, path: readonly string[]): string[] {
   const [step, ...rest] = path
   if (step === undefined) return typeof value === 'string' && value !== '' ? [value] : []
   if (typeof value !== 'object' || value === null) return []
-  if (step !== '*') return textsAt((value as Record<string, unknown>)[step], rest, false)
-  return Object.values(value).flatMap((each) =>
-    areTools && OTHER_TOOLS.has((each as { type?: string } | null)?.type) ? [] : textsAt(each, rest, false),
-  )
+  if (step !== '*') return textsAt((value as Record<string, unknown>)[step], rest)
+  return Object.values(value).flatMap((each) => textsAt(each, rest))
 }

@@ -11,13 +11,15 @@ export interface Log {
   readonly debug: Say
 }
 
-const nothing = () => {}
+/** Drops an entry. Nobody needs to make entries for it. */
+export const UNSAID: Say = () => {}
 
 /** Returns a log whose functions never throw, because the log of a program may fail. Lost entries go to `fault`. */
 export function unfailing(log: Log, fault: Fault): Log {
-  const calm = (name: keyof Log): Say => guarded((...entry: Parameters<Say>) => log[name](...entry), fault)
+  const calm = (name: keyof Log): Say =>
+    log[name] === UNSAID ? UNSAID : guarded((...entry: Parameters<Say>) => log[name](...entry), fault)
   return { error: calm('error'), warn: calm('warn'), info: calm('info'), debug: calm('debug') }
 }
 
 /** Log for a program that embeds the gateway and wants no log. */
-export const SILENT: Log = { error: nothing, warn: nothing, info: nothing, debug: nothing }
+export const SILENT: Log = { error: UNSAID, warn: UNSAID, info: UNSAID, debug: UNSAID }

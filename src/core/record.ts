@@ -68,7 +68,7 @@ interface FieldOf<K extends Kind, Opening, Closing> {
   readonly values?: K extends 'enum' ? readonly string[] : never
   /** Query parameter that filters lists by this field. */
   readonly filter?: string
-  /** True if the filter accepts `none` for rows in which this field is null. */
+  /** True if the filter accepts `none` for rows in which this field is null, and `some` for all others. */
   readonly filterNone?: true
   /** Returns the value for the opened row. If absent, the field starts as null. */
   readonly open?: (opening: Opening) => Given[K] | null
@@ -290,6 +290,14 @@ export const CALL_FIELDS = {
     filterNone: true,
     open: ({ call }) => call.agentId,
   },
+  parent_id: {
+    kind: 'text',
+    nullable: true,
+    about: 'the call that this one repeats, or at which its session branches off, as the client says',
+    filter: 'parent_id',
+    filterNone: true,
+    open: ({ call }) => call.parentId ?? null,
+  },
   purpose: {
     kind: 'enum',
     nullable: true,
@@ -302,7 +310,7 @@ export const CALL_FIELDS = {
     kind: 'text',
     nullable: true,
     about:
-      'the program that made the call: its `User-Agent`, cut to 128 characters, without control characters and with keys masked; null if it sent no `User-Agent`, and for calls older than this field',
+      'the program that made the call: its `User-Agent`, cut to 128 characters, without control characters and with keys masked; null if it sent no `User-Agent`, and for calls older than this field; filtered by the whole text or by the name before the first `/`',
     filter: 'client',
     open: ({ call }) => call.client,
   },
@@ -504,7 +512,7 @@ export const ATTEMPT_FIELDS = {
     kind: 'text',
     nullable: true,
     about:
-      "the provider's sentence, if it refused the operator's account or does not know the model, with known keys masked; null for client keys, and after a 401",
+      "the provider's sentence about the failure, up to 256 characters, with known keys masked and without what it repeats of the request (`…`); null for client keys, after a 401, and for a failed request of more than 2 MiB",
     close: ({ ended }) => ended.refusal ?? null,
   },
   tokens: {

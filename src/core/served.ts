@@ -10,6 +10,8 @@ export type TokenKind =
   | 'input_image'
   | 'cached_image'
   | 'output_image'
+  | 'input_video'
+  | 'output_video'
 
 /** Axes of a price: the tier, speed and region that served the call. */
 export const AXES = ['service_tier', 'speed', 'region'] as const
@@ -76,8 +78,8 @@ export function mergeServed(before: Served | undefined, now: Served | undefined)
   return merged
 }
 
-/** Maximum length of a recorded tier, speed, region or tool, in characters. */
-const MAX_LABEL_LENGTH = 64
+/** Maximum length of a recorded tier, speed, region or tool, in characters. A longer one is no word, but may be a key. */
+const MAX_LABEL_LENGTH = 32
 
 /**
  * Returns a provider's word for an axis in lower case. Null if it is missing or only says that the provider
@@ -85,10 +87,8 @@ const MAX_LABEL_LENGTH = 64
  */
 export function label(value: unknown): string | null {
   if (typeof value !== 'string' || value === '' || value === 'auto') return null
-  return value
-    .slice(0, MAX_LABEL_LENGTH)
-    .toLowerCase()
-    .replace(/[^\w.:-]/g, '_')
+  if (value.length > MAX_LABEL_LENGTH) return 'too_long'
+  return value.toLowerCase().replace(/[^\w.:-]/g, '_')
 }
 
 /** Recorded usage besides the token counts; null if there is none. */
@@ -102,6 +102,8 @@ export interface RecordUsage {
   readonly input_image?: number
   readonly cached_image?: number
   readonly output_image?: number
+  readonly input_video?: number
+  readonly output_video?: number
   /** Number of uses of each provider tool. */
   readonly tools?: Readonly<Record<string, number>>
   /** Parts of the call, possibly served by other models. */

@@ -8,7 +8,7 @@ import type { Credential, Credentials, CredentialUse } from './credentials.ts'
 import { keyPool } from './key-pool.ts'
 import { fixedKey } from './key-source.ts'
 import { PoolState } from './pool-key.ts'
-import { singleKey } from './single-key.ts'
+import { singleKey } from './registry.ts'
 
 const NOW = 1_800_000_000_000
 const TOKEN = 'sk-ant-oat01-of-the-caller'

@@ -17,6 +17,8 @@ export interface CredentialUse {
 export interface Credentials {
   /** True if each call brings its own credential. An error 401 or 403 then concerns only its caller. */
   readonly areCallers: boolean
+  /** The credential of every attempt, if `take` always returns the same one. */
+  readonly constant?: Credential
   /** Returns the credential for an attempt, or a promise if it must be fetched. Throws CredentialError. */
   take(use: CredentialUse): Credential | Promise<Credential>
   /** Returns true if bytes of an answer contain a secret of the operator. */

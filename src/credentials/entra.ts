@@ -2,7 +2,7 @@
 // with the first call. The identity comes from the variables that all of Microsoft's programs read. Without
 // these variables, the machine's managed identity is used.
 import type { INetworkModule, NetworkRequestOptions, NetworkResponse } from '@azure/msal-node'
-import { readBounded } from '../shared/bounded-file.ts'
+import { readBounded } from '../shared/bounded.ts'
 import { fetchJson } from './bounded-answers.ts'
 import type { CredentialAnswer, Credentials } from './credentials.ts'
 import type { Expiring } from './renewed.ts'

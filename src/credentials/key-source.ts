@@ -2,7 +2,7 @@
 // gateway runs, a changed file is read again and an old command result is renewed.
 import { execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
-import { readBounded } from '../shared/bounded-file.ts'
+import { readBounded } from '../shared/bounded.ts'
 import { CredentialError } from './credentials.ts'
 
 export interface KeySource {

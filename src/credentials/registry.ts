@@ -1,15 +1,15 @@
 // Creates the credentials of a provider from its configuration.
 import type { ProviderConfig } from '../config/load.ts'
 import { ENTRA_SCOPE } from '../config/schema.ts'
+import { createKeySearch } from '../shared/redact.ts'
 import { awsCredentials } from './aws.ts'
 import { callersOwn } from './caller.ts'
-import type { Credentials } from './credentials.ts'
+import type { Credential, Credentials } from './credentials.ts'
 import { entraCredentials } from './entra.ts'
 import { googleCredentials } from './google.ts'
 import { keyPool } from './key-pool.ts'
 import { fixedKey, type KeySource, keyInFile, keyOfCommand } from './key-source.ts'
 import type { CredentialMemory } from './memory.ts'
-import { singleKey } from './single-key.ts'
 
 export interface CredentialContext {
   /** Secrets from the environment, by provider or by `provider/name of a key`. */
@@ -38,4 +38,14 @@ export function credentialsOf(
     return [key.name, fixedKey(secrets.get(`${provider}/${key.name}`) ?? '')]
   })
   return keyPool({ provider, sources: new Map(sources), state: memory.pool(provider), learn, now })
+}
+
+export function singleKey(key: string | null): Credentials {
+  const credential: Credential = { key }
+  return {
+    areCallers: false,
+    constant: credential,
+    take: () => credential,
+    holdsSecret: key === null ? () => false : createKeySearch(key),
+  }
 }

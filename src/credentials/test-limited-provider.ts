@@ -1,7 +1,6 @@
 // A provider for tests with a request limit for each key in a window. It reports the limits in the headers of
 // every answer, as OpenAI does. It counts the requests of each key, and every 429.
-import type { Script } from '../../mocks/test-upstream.ts'
-import { answer, fail } from '../../mocks/test-upstream.ts'
+import { answer, fail, type Script } from '../../mocks/test-upstream.ts'
 
 interface Limited {
   readonly script: Script

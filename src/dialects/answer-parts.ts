@@ -6,7 +6,7 @@
 import type { Losses } from '../core/losses.ts'
 import type { AnswerBlocks, Block, BlockEvent, CallBlock, Opaque, Peer, Stop } from './blocks.ts'
 import { isObject } from './json.ts'
-import { newCallId, originalId } from './tool-ids.ts'
+import { newCallId, originalId } from './tools.ts'
 
 type Kind = 'text' | 'reasoning' | 'call'
 

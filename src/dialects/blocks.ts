@@ -5,7 +5,6 @@
 import type { Tokens } from '../core/call.ts'
 import type { Loss, Losses } from '../core/losses.ts'
 import type { Facts } from '../models/facts.ts'
-import type { ClientRequest } from './client-request.ts'
 import type { Json } from './json.ts'
 
 /** Location of an image or a document. Base64 data is never inserted into text. */
@@ -29,7 +28,7 @@ interface Cached {
   readonly cache?: unknown
 }
 
-export interface TextBlock extends Cached {
+interface TextBlock extends Cached {
   readonly type: 'text'
   readonly text: string
 }
@@ -77,7 +76,7 @@ export interface ResultBlock extends Cached {
  * Content that the block model cannot express. The dialect of the content writes it back; the other dialects
  * report the loss.
  */
-export interface UnknownBlock {
+interface UnknownBlock {
   readonly type: 'unknown'
   readonly dialect: string
   readonly raw: unknown
@@ -213,7 +212,7 @@ export type BlockEvent =
   | { readonly type: 'whole'; readonly block: Block }
 
 /**
- * Events for a writer. Only one block is open at a time, and indexes are 0, 1, 2 … (sequence.ts enforces both
+ * Events for a writer. Only one block is open at a time, and indexes are 0, 1, 2 … (`Sequence` enforces both
  * rules).
  */
 export type SerialEvent =
@@ -372,3 +371,72 @@ export const effortOfBudget = (tokens: number): string =>
   tokens <= 4_096 ? 'low' : tokens <= 16_384 ? 'medium' : 'high'
 export const budgetOfEffort = (effort: string): number | null =>
   ({ minimal: 1_024, low: 4_096, medium: 16_384, high: 32_768, xhigh: 49_152, max: 63_999 })[effort] ?? null
+
+/** Parses an address or a `data:` URL. */
+export function sourceOf(url: string): Source {
+  const [, mediaType, data] = /^data:([^;,]*)(?:;[^,]*)?;base64,(.*)$/s.exec(url) ?? []
+  return data === undefined ? { kind: 'url', url } : { kind: 'base64', mediaType: mediaType!, data }
+}
+
+/** The parts of a request that the gateway needs. Holds the body's text, never the parsed body. */
+export interface ClientRequest {
+  /** Requested id for routing, byte for byte as sent. */
+  readonly model: string
+  readonly stream: boolean
+  /** Body as received, valid JSON. */
+  readonly text: string
+  /** False if stream events with only usage are not passed on. */
+  readonly wantsUsage: boolean
+  /** Headers for a provider of the same dialect, alternating names and values. */
+  readonly forwarded: readonly string[]
+  /** Query for a provider of the same dialect, without the `?`. */
+  readonly query: string
+  /** Path of the endpoint, if the path selects the operation. */
+  readonly path?: string
+  /** True if the provider continues in the background after its first answer. */
+  readonly isBackground?: true
+  /** The conversation that this request continues, if the gateway has it. */
+  readonly continues?: {
+    /** Provider that also stores the conversation and accepts the request unchanged; null if there is none. */
+    readonly keeper: string | null
+    /** The request with the whole conversation. */
+    readonly text: string
+  }
+  /** Losses of the request at every target. */
+  readonly lost?: readonly Loss[]
+  /** False if a provider has refused reasoning of earlier turns; then a translation omits it. */
+  readonly returnsReasoning?: false
+}
+
+// Opaque reasoning of one family travels in a field of another dialect as the base64 of `wb1:<family>:<bytes>`, because
+// Google's Python client takes only base64 for a signature, and returns it in the alphabet for URLs. Clients return the
+// field unchanged otherwise, and it is unpacked for its own family only.
+
+const MARK = 'wb1:'
+/** Begin of the base64 of every text that begins with the mark. */
+const PACKED_MARK = 'd2IxO'
+
+/** An empty text means that the provider sent reasoning of this family without opaque data. */
+export const packOpaque = ({ family, bytes }: Opaque): string =>
+  Buffer.from(`${MARK}${encodeURIComponent(family)}:${bytes}`).toString('base64')
+
+/** Returns the packed reasoning; null for any other text. */
+export function unpackOpaque(text: string): Opaque | null {
+  // Earlier versions wrote only the bytes in base64.
+  const isOld = text.startsWith(MARK)
+  if (!isOld && !text.startsWith(PACKED_MARK)) return null
+  const packed = isOld ? text : Buffer.from(text, 'base64').toString('utf8')
+  const colon = packed.indexOf(':', MARK.length)
+  if (colon < 0) return null
+  const bytes = packed.slice(colon + 1)
+  try {
+    const family = decodeURIComponent(packed.slice(MARK.length, colon))
+    return { family, bytes: isOld ? Buffer.from(bytes, 'base64').toString('utf8') : bytes }
+  } catch {
+    return null
+  }
+}
+
+/** Returns false if a body certainly contains no packed reasoning. Does not parse the body. */
+export const mayHoldCarriers = (body: string): boolean =>
+  body.includes(`"${PACKED_MARK}`) || body.includes(`"${MARK}`)

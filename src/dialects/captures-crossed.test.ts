@@ -19,6 +19,7 @@ import {
   readStream,
 } from './test-crossing.ts'
 
+/** The least number of captures at each dialect's path. There are none of interactions. */
 const PATHS: Readonly<Record<string, { readonly path: RegExp; readonly all: number }>> = {
   chat: { path: /\/chat\/completions(\?.*)?$/, all: 300 },
   messages: { path: /\/v1\/messages(\?.*)?$/, all: 100 },
@@ -26,7 +27,7 @@ const PATHS: Readonly<Record<string, { readonly path: RegExp; readonly all: numb
   gemini: { path: /\/models\/[^/]+:(generateContent|streamGenerateContent)$/, all: 80 },
 }
 
-for (const [from, to] of PAIRS) {
+for (const [from, to] of PAIRS.filter(([from]) => from in PATHS)) {
   test(`captures translated from ${from} to ${to} and back stay the same, or the loss is named (DIAL-04)`, {
     skip: withoutCaptures,
   }, (t) => {

@@ -10,7 +10,7 @@ import { SILENT } from '../core/process-log.ts'
 import { manualClock } from '../shared/test-clock.ts'
 import { testGateway } from '../test/test-gateway.ts'
 import { pause } from '../test/test-until.ts'
-import { packOpaque } from './carrier.ts'
+import { packOpaque } from './blocks.ts'
 import { BEGUN, chunk, crossedGateway, json, named, sse } from './test-crossed-gateway.ts'
 
 type Crossed = Awaited<ReturnType<typeof crossedGateway>>
@@ -214,51 +214,59 @@ test('a fallback across dialects translates the request again, and each recorded
   )
 })
 
-test('in translated and in native calls, a provider never receives another model family’s reasoning as signed reasoning (DIAL-07)', async (t) => {
-  const foreign = packOpaque({ family: 'other', bytes: 'c2VhbGVk' })
-  const history = [
-    ...messages,
-    {
-      role: 'assistant' as const,
-      content: [
-        { type: 'thinking' as const, thinking: 'hm', signature: foreign },
-        { type: 'thinking' as const, thinking: 'own', signature: 'c2lnbmVk' },
-        { type: 'text' as const, text: 'x', cache_control: { type: 'ephemeral' as const } },
-      ],
-    },
-    { role: 'assistant' as const, content: [{ type: 'redacted_thinking' as const, data: foreign }] },
-    ...messages,
-  ]
-  const native = await crossedGateway(t, 'messages', json({ content: [], stop_reason: 'end_turn' }))
-  await native.anthropic.messages.create({ ...asked, messages: history })
-  assert.deepEqual(native.sent().messages, [
-    ...messages,
-    { role: 'assistant', content: [history[1]!.content[1], history[1]!.content[2]] },
-    ...messages,
-  ])
-  const chat = await crossedGateway(t, 'chat', answer())
-  const { response } = await chat.anthropic.messages.create({ ...asked, messages: history }).withResponse()
-  assert.equal(response.headers.get('x-gateway-lossy'), 'cache_control, thinking.signature')
-  assert.doesNotMatch(JSON.stringify(chat.sent()), /c2VhbGVk|c2lnbmVk|wb1:/)
-  await chat.openai.chat.completions.create({
-    model: 'auto',
-    messages: [
+const packed = packOpaque({ family: 'other', bytes: 'c2VhbGVk' })
+const FOREIGN = {
+  packed,
+  'returned by Google’s Python client': Buffer.from(packed, 'base64').toString('base64url'),
+  'packed by an earlier version': 'wb1:other:YzJWaGJHVms=',
+}
+for (const [how, foreign] of Object.entries(FOREIGN))
+  test(`in translated and in native calls, a provider never receives another model family’s reasoning as signed reasoning, ${how} (DIAL-07)`, async (t) => {
+    const history = [
       ...messages,
       {
-        role: 'assistant',
-        content: 'x',
-        reasoning_details: [{ type: 'reasoning.encrypted', data: foreign }],
-      } as any,
-    ],
+        role: 'assistant' as const,
+        content: [
+          { type: 'thinking' as const, thinking: 'hm', signature: foreign },
+          { type: 'thinking' as const, thinking: 'own', signature: 'c2lnbmVk' },
+          { type: 'text' as const, text: 'x', cache_control: { type: 'ephemeral' as const } },
+        ],
+      },
+      { role: 'assistant' as const, content: [{ type: 'redacted_thinking' as const, data: foreign }] },
+      ...messages,
+    ]
+    const native = await crossedGateway(t, 'messages', json({ content: [], stop_reason: 'end_turn' }))
+    await native.anthropic.messages.create({ ...asked, messages: history })
+    assert.deepEqual(native.sent().messages, [
+      ...messages,
+      { role: 'assistant', content: [history[1]!.content[1], history[1]!.content[2]] },
+      ...messages,
+    ])
+    const chat = await crossedGateway(t, 'chat', answer())
+    const { response } = await chat.anthropic.messages.create({ ...asked, messages: history }).withResponse()
+    assert.equal(response.headers.get('x-gateway-lossy'), 'cache_control, thinking.signature')
+    assert.doesNotMatch(JSON.stringify(chat.sent()), /c2VhbGVk|c2lnbmVk|wb1:|d2IxO/)
+    await chat.openai.chat.completions.create({
+      model: 'auto',
+      messages: [
+        ...messages,
+        {
+          role: 'assistant',
+          content: 'x',
+          reasoning_details: [{ type: 'reasoning.encrypted', data: foreign }],
+        } as any,
+      ],
+    })
+    assert.deepEqual(chat.sent().messages[1], { role: 'assistant', content: 'x' })
   })
-  assert.deepEqual(chat.sent().messages[1], { role: 'assistant', content: 'x' })
-})
 
-test('a silent translated stream contains a ping within 30 s, and a silent native stream contains none (MSG-10)', async (t) => {
+test('a silent translated stream contains a ping within 30 s, in which a Gemini client finds nothing, and a silent native stream contains none (MSG-10, DIAL-18)', async (t) => {
   let respond: (() => void) | undefined
   const quiet: Script = (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(`data: ${JSON.stringify(chunk({ role: 'assistant', content: 'a' }))}\n\n`)
+    response.write(
+      `: THINKING\n\ndata: ${JSON.stringify(chunk({ role: 'assistant', content: 'a' }))}\n\ndata: \n\n`,
+    )
     respond = () => {
       response.write(`data: ${JSON.stringify(chunk({}, 'stop'))}\n\n`)
       response.end('data: [DONE]\n\n')
@@ -266,24 +274,32 @@ test('a silent translated stream contains a ping within 30 s, and a silent nativ
   }
   const manual = manualClock()
   const gateway = await crossedGateway(t, 'chat', quiet, { clock: manual })
-  const body = JSON.stringify({ ...asked, stream: true })
-  for (const [path, pings] of [
-    ['/v1/messages', 1],
-    ['/v1/chat/completions', 0],
+  const turn = { ...asked, stream: true }
+  for (const [path, ping, lines, body] of [
+    ['/v1/messages', 'event: ping', /^: ping\n\nevent: /, turn],
+    ['/v1/chat/completions', null, /^: THINKING\n\ndata: /, turn],
+    ['/v1/responses', ': ping', /^: ping\n\nevent: /, { model: 'auto', input: 'hi', stream: true }],
+    [
+      '/v1beta/models/auto:streamGenerateContent?alt=sse',
+      '\n',
+      /^\s*(data: .*\s+)+$/, // Google's Python client takes other lines as parts of an error
+      { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
+    ],
   ] as const) {
     const response = await fetch(gateway.url + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body,
+      body: JSON.stringify(body),
     })
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
     let text = (await reader.read()).value!
+    const before = text.length
     await manual.advance(30_000)
-    if (pings > 0) while (!text.includes('event: ping')) text += (await reader.read()).value!
+    while (ping !== null && !text.includes(ping, before)) text += (await reader.read()).value!
     respond!()
     for (let read = await reader.read(); !read.done; read = await reader.read()) text += read.value
-    assert.equal(text.split('ping"').length - 1, pings)
-    assert.match(text, pings > 0 ? /event: message_stop/ : /\[DONE\]/)
+    assert.match(text, lines)
+    if (ping === null) assert.ok(!text.includes('ping'))
   }
 })
 

@@ -10,12 +10,10 @@ import type { Loss } from '../core/losses.ts'
 import type { RequestTraits } from '../core/request-traits.ts'
 import type { Facts } from '../models/facts.ts'
 import type { AnswerParts } from './answer-parts.ts'
-import type { DialectBlocks } from './blocks.ts'
-import type { ClientRequest } from './client-request.ts'
+import type { ClientRequest, DialectBlocks } from './blocks.ts'
 import type { KeptKind } from './kept.ts'
-import type { OptionalMember } from './optional-members.ts'
+import type { OptionalMember, Tune } from './optional-members.ts'
 import type { StreamEvent } from './stream-event.ts'
-import type { Tune } from './tuning.ts'
 
 export interface Dialect {
   readonly client: ClientDialect
@@ -93,8 +91,10 @@ export interface ClientDialect {
   errorBody(error: GatewayError, requestId: string): string
   /** Returns the error as a stream event with its blank line. `events`: the number of events already sent. */
   errorEvent(error: GatewayError, requestId: string, events: number): string
-  /** Event without content that is sent in a silent stream; a comment by default. */
+  /** Event without content that is sent in a silent stream; `comment` by default. */
   readonly ping?: string
+  /** Replaces the provider's comments and events without data in a translated stream; COMMENT by default. */
+  readonly comment?: string
   /**
    * Replaces the model's name with `model` in a whole answer or an event's data; everything else keeps its
    * bytes. Both `json` and `model` have one character per byte; `model` is JSON.
@@ -150,6 +150,8 @@ export interface NamedItems {
 
 /** Background answers that the gateway itself runs. Requests and answers are JSON strings. */
 export interface RunAnswers {
+  /** Beginning of the ids of the gateway's own answers. */
+  readonly idPrefix: string
   /** Returns the request as a foreground request, which waits for its answer. */
   plain(text: string): string
   /** Returns the first answer, with status `queued`. `at`: ms since the epoch. */
@@ -188,8 +190,11 @@ export interface AskedAbout {
 /** Requests about an answer that a provider stores. */
 export interface KeptAnswers {
   readonly path: string
+  readonly alsoAt?: readonly string[]
   readonly methods: readonly ('GET' | 'POST' | 'DELETE')[]
   readonly summary: string
+  /** Name of an answer in errors. */
+  readonly noun: 'Response' | 'Interaction'
   /** Possible requests, as listed in an error. */
   readonly offers: string
   /**
@@ -220,6 +225,15 @@ export interface ProviderRequest {
   readonly body: string
 }
 
+/** Returns a request as `request` of a dialect does, with the members to add to the client's body. */
+export type Prepared = (
+  request: ClientRequest,
+  json: Readonly<Record<string, unknown>>,
+) => (Omit<ProviderRequest, 'body'> & { readonly added: Readonly<Record<string, string>> }) | null
+
+/** Comment that keeps a connection alive. */
+export const COMMENT = ': ping\n\n'
+
 /** Reads the events of one stream in order; each result may depend on earlier events. */
 export interface StreamReader {
   /**
@@ -227,7 +241,7 @@ export interface StreamReader {
    * dialect.
    */
   read(event: StreamEvent): ParsedEvent
-  /** Bytes that a client receives for an event without data. Absent if it receives the event. */
+  /** Bytes that a client receives for comments and for an event without data. Absent if it receives these. */
   readonly keepAlive?: Buffer
   /** Upper bound of the input bytes that the reader retains. Absent if they do not grow. */
   readonly held?: number
@@ -254,6 +268,11 @@ export interface UpstreamDialect {
    */
   readonly mostValues?: number
   request(request: ClientRequest, model: string, provider: ProviderAccess): ProviderRequest
+  /**
+   * Prepares the requests to a model that differ from the client's only in their model and in members at the end. The
+   * result returns null for a request that needs `request`. Absent if there are none.
+   */
+  readonly prepared?: (model: string, provider: ProviderAccess) => Prepared
   /**
    * Reads a complete answer that is not streamed. Throws if the answer does not belong to this dialect. `parts`
    * receives its content for a translation.

@@ -1,9 +1,9 @@
 // Removes foreign reasoning from a request to a provider of the client's own dialect, which would refuse it
-// as a forged signature. Reasoning of another family was marked on its way to the client (carrier.ts). A
+// as a forged signature. Reasoning of another family was marked on its way to the client (`packOpaque`). A
 // request without these marks is not parsed.
 
 import { parseExact } from '../shared/exact-json.ts'
-import { mayHoldCarriers, unpackOpaque } from './carrier.ts'
+import { mayHoldCarriers, unpackOpaque } from './blocks.ts'
 import { isObject } from './json.ts'
 
 type Open = Record<string, unknown>
@@ -47,7 +47,7 @@ function isForeign(part: unknown, family: string | null): boolean {
     const opaque = typeof value === 'string' ? unpackOpaque(value) : null
     if (!opaque) continue
     if (opaque.family === family && opaque.bytes !== '') object[name] = opaque.bytes
-    else if (/thinking|reasoning/.test(String(object.type))) return true
+    else if (/thinking|reasoning|^thought$/.test(String(object.type))) return true
     else delete object[name]
   }
   return false

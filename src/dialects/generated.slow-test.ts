@@ -3,14 +3,14 @@
 import { test } from 'node:test'
 import { clock } from '../shared/clock.ts'
 import { IS_FULL } from '../test/test-size.ts'
-import { assertSame } from './test-generator.ts'
+import { assertSame, GENERATED } from './test-generator.ts'
 
 const CASES = Number(process.env.WAYBILL_DEVIATIONS ?? (IS_FULL ? 100_000 : 5_000))
 const SEED = Number(process.env.WAYBILL_DEVIATIONS_SEED ?? clock.now() % 2 ** 31)
 /** Cases of one test. */
 const BATCH = 5_000
 
-for (const dialect of ['chat', 'messages', 'responses', 'gemini'])
+for (const dialect of GENERATED)
   for (let from = 0; from < CASES; from += BATCH)
     test(`random compositions of ${dialect} mean the same as the undisturbed answer, from ${from} on (DIAL-15, DIAL-16, DIAL-17)`, (t) => {
       t.diagnostic(`WAYBILL_DEVIATIONS_SEED=${SEED + from}`)

@@ -1,6 +1,7 @@
 // Writes JSON Schemas in the subset of a provider, and reports what is left out. Bounds the recursion.
 import type { Losses } from '../core/losses.ts'
-import type { SchemaSubset } from '../models/requests.ts'
+import { type SchemaSubset, schemaSubset } from '../models/requests.ts'
+import type { Conversation, Tool } from './blocks.ts'
 import { isObject, type Json } from './json.ts'
 
 /** Maximum depth of a schema. Deeper content is passed on unchanged. */
@@ -107,3 +108,21 @@ export function withoutTopAlternatives(schema: Json, losses: Losses): Json {
 }
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+/** Returns true if OpenAI accepts a schema in strict mode. */
+const isStrict = (schema: Json): boolean =>
+  schema.type === 'object' && schema.anyOf === undefined && isWithin(schema, schemaSubset('openai'))
+
+/** Returns a tool that is only strict if OpenAI accepts its schema as such. */
+export function looseTool(tool: Tool, losses: Losses): Tool {
+  if (tool.strict !== true || tool.schema === null || isStrict(tool.schema)) return tool
+  losses.add('tool.options')
+  return { ...tool, strict: false }
+}
+
+/** Returns a format that is only strict if OpenAI accepts its schema as such. */
+export function looseFormat(format: Conversation['format'], losses: Losses): Conversation['format'] {
+  if (format?.type !== 'schema' || format.strict !== true || isStrict(format.schema)) return format
+  losses.add('format.name')
+  return { ...format, strict: false }
+}

@@ -16,7 +16,7 @@ import { samples as chat } from './chat/test-samples.ts'
 import { samples as gemini } from './gemini/test-samples.ts'
 import { referencesIn } from './kept.ts'
 import { samples as messages } from './messages/test-samples.ts'
-import { kept as responsesKept } from './responses/kept.ts'
+import { kept as responsesKept } from './responses/named-items.ts'
 import { samples as responses } from './responses/test-samples.ts'
 
 const sharedGateway = sharedGateways()

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RequestTraits } from '../core/request-traits.ts'
-import { ChatTraits } from './chat/traits.ts'
-import { GeminiTraits } from './gemini/traits.ts'
-import { MessagesTraits } from './messages/traits.ts'
-import { ResponsesTraits } from './responses/traits.ts'
+import { ChatTraits } from './chat/client.ts'
+import { GeminiTraits } from './gemini/client.ts'
+import { InteractionTraits } from './interactions/client.ts'
+import { MessagesTraits } from './messages/client.ts'
+import { ResponsesTraits } from './responses/client.ts'
 
 type Body = Readonly<Record<string, unknown>>
 type Turn = readonly [role: string, text: string]
@@ -55,6 +56,17 @@ const DIALECTS: Readonly<
       systemInstruction: { parts: [{ text: system }] },
       contents: turns.map(([role, text]) => ({ role, parts: [{ text }] })),
       tools: [{ functionDeclarations: [{ name, parameters: schema }] }],
+    }),
+  },
+  interactions: {
+    traits: InteractionTraits,
+    body: (system_instruction, turns, name) => ({
+      system_instruction,
+      input: turns.map(([role, text]) => ({
+        type: role === 'user' ? 'user_input' : 'model_output',
+        content: [{ type: 'text', text }],
+      })),
+      tools: [{ type: 'function', name, parameters: schema }],
     }),
   },
 }

@@ -1,7 +1,7 @@
 // Helpers for reading the served usage of an answer: fields shared by OpenAI's dialects, and unknown members.
 // This file belongs to no single dialect.
 import type { Tokens } from '../core/call.ts'
-import { type Doubt, label, type Served, type TokenKind } from '../core/served.ts'
+import { type Doubt, label, mergeServed, type Served, type TokenKind } from '../core/served.ts'
 import { isObject, type Json, listOrEmpty, member, tokenCount } from './json.ts'
 import { mayCost } from './known-usage.ts'
 
@@ -223,3 +223,24 @@ export const KNOWN_TO_OPENAI: ReadonlySet<string> = new Set([
     'input_token_details',
   ].flatMap((name) => [`${name}.`, ...DETAILS.map((detail) => `${name}.${detail}`)]),
 ])
+
+const COUNTS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning'] as const
+
+/**
+ * Merges another report. Counts only grow: a zero at the end replaces nothing, and a count that is less than before is
+ * a doubt.
+ */
+export function mergeTokens(before: Tokens | null, now: Tokens | null): Tokens | null {
+  if (before === null || now === null) return now ?? before
+  const merged = { ...now }
+  let isLess = false
+  for (const name of COUNTS) {
+    const [was, is] = [before[name], now[name]]
+    if (was === null || (is !== null && is >= was)) continue
+    isLess ||= Boolean(is)
+    merged[name] = was
+  }
+  const served = mergeServed(before.served, now.served)
+  const doubtful = isLess ? mergeServed(served, { doubts: ['counts'] }) : served
+  return { ...merged, ...(doubtful && { served: doubtful }) }
+}

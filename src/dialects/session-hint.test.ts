@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sessionInMetadata } from './session-hint.ts'
+import { sessionInMetadata } from './request-fields.ts'
 
 const ROWS: readonly [string, unknown, unknown][] = [
   ['metadata as JSON', { user_id: '{"session_id":"m"}' }, 'm'],

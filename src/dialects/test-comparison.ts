@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { NO_TOKENS, type Tokens } from '../core/call.ts'
 import type { Loss } from '../core/losses.ts'
 import type { Block, CallBlock, Conversation, Turn } from './blocks.ts'
-import { argumentsOf } from './call-arguments.ts'
 import type { Read } from './test-crossing.ts'
+import { argumentsOf } from './tools.ts'
 
 export type Kind =
   | 'text'

@@ -5,8 +5,8 @@ import { EMPTY_EVENT, NO_TOKENS, type ParsedEvent, type ProviderError, type Toke
 import { Losses } from '../core/losses.ts'
 import { formOf, withoutEndMark } from '../providers/attempt-result.ts'
 import { AnswerParts } from './answer-parts.ts'
-import { argumentsOf } from './call-arguments.ts'
 import { crossed, dialectOf, partsOf, peer } from './test-crossing.ts'
+import { argumentsOf } from './tools.ts'
 
 export interface Concluded {
   readonly text: string
@@ -78,6 +78,7 @@ const UNKNOWN: Readonly<Record<string, readonly string[]>> = {
   chat: ['sequence'],
   responses: ['sequence'],
   gemini: ['sequence', 'cache_write'],
+  interactions: ['sequence', 'cache_write'],
 }
 
 /**

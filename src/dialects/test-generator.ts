@@ -71,7 +71,7 @@ function meaningOf(random: Random): Meaning {
 }
 
 /** Writes a meaning as the stream of a dialect. */
-function streamOf(dialect: string, meaning: Meaning, random: Random): Buffer {
+export function disturbedStream(dialect: string, meaning: Meaning, random: Random): Buffer {
   const dice = diceOf(random)
   const events = WRITERS[dialect as keyof typeof WRITERS](meaning, dice)
   const end = dice.one('\n', '\r\n', '\r')
@@ -80,7 +80,8 @@ function streamOf(dialect: string, meaning: Meaning, random: Random): Buffer {
   let text = dice.chance(0.1) ? '\ufeff' : ''
   for (const [at, event] of events.entries()) {
     if (dice.chance(0.05)) text += dice.one(': ping', 'data:', 'retry: 10', 'id: 7') + end + end
-    const type = typeof event === 'object' && dialect !== 'chat' && dialect !== 'gemini' ? event.type : null
+    const name = { chat: '', gemini: '', interactions: 'event_type' }[dialect] ?? 'type'
+    const type = typeof event === 'object' ? event[name] : null
     if (type && isNamed) text += `event:${space}${type}${end}`
     text += `data:${space}${typeof event === 'string' ? event : JSON.stringify(event)}${end}`
     if (at < events.length - 1 || dice.chance(0.8)) text += end
@@ -408,13 +409,109 @@ const gemini: Writer = ({ text, reasoning, calls, end, usage }, { one, chance, c
   return events
 }
 
-const WRITERS = { chat, messages, responses, gemini }
+const interactions: Writer = ({ text, reasoning, calls, end, usage }, { one, chance, cut }) => {
+  const events: Written = []
+  const event = (event_type: string, more: object) =>
+    events.push({ event_type, ...more, ...(chance(0.1) && NOISE) })
+  const state = (status: string, more: object = {}) => ({
+    interaction: { id: one('v1_1', ''), object: 'interaction', model: 'm', status, ...more },
+  })
+  if (chance(0.9)) event('interaction.created', state('in_progress'))
+  if (chance(0.7)) event('interaction.status_update', { interaction_id: 'v1_1', status: 'in_progress' })
+  const isOld = chance(0.1)
+  const part = isOld ? 'content' : 'step'
+  const steps: { readonly start: object; readonly deltas: readonly object[]; readonly whole: object }[] = []
+  const summary = [{ type: 'text', text: reasoning }]
+  if (reasoning !== '' || chance(0.1))
+    steps.push({
+      start: { type: 'thought', ...(chance(0.3) && { signature: '' }) },
+      deltas: [
+        ...cut(reasoning).map((piece) => ({
+          type: 'thought_summary',
+          content: { type: 'text', text: piece },
+        })),
+        ...(chance(0.8) ? [{ type: 'thought_signature', signature: one('c2ln', '') }] : []),
+      ],
+      whole: { type: 'thought', signature: 'c2ln', summary: reasoning === '' ? [] : summary },
+    })
+  if (text !== '') {
+    const pieces = cut(text)
+    const first = !isOld && chance(0.2) ? [{ type: 'text', text: pieces.shift()! }] : one(undefined, [])
+    steps.push({
+      start: isOld ? { type: 'text' } : { type: 'model_output', ...(first && { content: first }) },
+      deltas: pieces.map((piece) => ({ type: 'text', text: piece })),
+      whole: { type: 'model_output', content: [{ type: 'text', text }] },
+    })
+  }
+  for (const [n, call] of calls.entries()) {
+    const whole = { type: 'function_call', id: `c${n}`, ...call }
+    const isAtOnce = chance(0.2)
+    steps.push({
+      start: isOld
+        ? { type: 'function_call' }
+        : { ...whole, arguments: isAtOnce ? call.arguments : {}, ...(chance(0.5) && { signature: '' }) },
+      deltas: isOld
+        ? [whole]
+        : isAtOnce
+          ? []
+          : cut(JSON.stringify(call.arguments)).map((piece) => ({
+              type: 'arguments_delta',
+              arguments: piece,
+            })),
+      whole,
+    })
+  }
+  const isLastOnly = !isOld && chance(0.1)
+  const isMixed = chance(0.2)
+  const hasStops = chance(0.9)
+  const isSame = !isMixed && hasStops && chance(0.1)
+  const written = steps.map(({ start, deltas }, n) => {
+    const index = isSame ? 0 : n
+    return [
+      [`${part}.start`, { index, [part]: start }] as const,
+      ...deltas.map((delta) => [`${part}.delta`, { index, delta }] as const),
+      ...(hasStops ? [[`${part}.stop`, { index }] as const] : []),
+    ]
+  })
+  // The events of two calls may come in turns.
+  const isCall = ({ start }: (typeof steps)[number]) => (start as { type: string }).type === 'function_call'
+  const [before, last] = [
+    steps.filter((step) => !isCall(step)).length,
+    isMixed ? Math.max(...written.map((w) => w.length), 0) : 0,
+  ]
+  const inTurns = Array.from({ length: last }, (_, at) =>
+    written.slice(before).flatMap((own) => own.slice(at, at + 1)),
+  )
+  const order = isMixed ? [...written.slice(0, before).flat(), ...inTurns.flat()] : written.flat()
+  if (!isLastOnly) for (const [type, more] of order) event(type, more)
+  const told = {
+    total_input_tokens: usage.input,
+    total_cached_tokens: usage.cached,
+    ...(chance(0.5)
+      ? { total_output_tokens: usage.output, total_thought_tokens: 0 }
+      : { total_output_tokens: usage.output - 2, total_thought_tokens: 2 }),
+    total_tokens: usage.input + usage.output,
+  }
+  const status = { stop: 'completed', length: 'incomplete', calls: one('requires_action', 'completed') }[end]
+  const again = isLastOnly || chance(0.2)
+  event(
+    isOld ? 'interaction.complete' : 'interaction.completed',
+    state(status, { usage: told, ...(again && { steps: steps.map(({ whole }) => whole) }) }),
+  )
+  if (chance(0.5)) events.push('[DONE]')
+  return events
+}
+
+const WRITERS = { chat, messages, responses, gemini, interactions }
+
+/** Dialects of which answers are made. */
+export const GENERATED = Object.keys(WRITERS)
 
 /** Checks that a composition means the same as the undisturbed answer, natively and for a client of another dialect. */
 export function assertSame(dialect: string, seed: number): void {
   const random = seeded(seed)
   const meaning = meaningOf(random)
-  const bytes = streamOf(dialect, meaning, random)
+  const bytes = disturbedStream(dialect, meaning, random)
   const clients = PAIRS.flatMap(([client, provider]) => (provider === dialect ? [client] : []))
   const client = clients[seed % clients.length]!
   const form = seed % 2 === 0 ? 'stream' : 'whole'

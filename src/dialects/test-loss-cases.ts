@@ -2,6 +2,7 @@
 // The tests check each case against the translation. docs/losses.md is generated from the cases.
 
 import { GEMINI_CASES, PLAIN as PLAIN_GEMINI } from './gemini/test-loss-cases.ts'
+import { INTERACTIONS_CASES, PLAIN as PLAIN_INTERACTIONS } from './interactions/test-loss-cases.ts'
 import type { Json } from './json.ts'
 import { PLAIN, RESPONSES_CASES } from './responses/test-loss-cases.ts'
 import type { LossCase } from './test-sample-type.ts'
@@ -12,6 +13,7 @@ export const PLAIN_REQUESTS: Readonly<Record<string, Json>> = {
   messages: { model: 'm', max_tokens: 50_000, messages: [{ role: 'user', content: 'hi' }] },
   responses: PLAIN,
   gemini: PLAIN_GEMINI,
+  interactions: PLAIN_INTERACTIONS,
 }
 
 const user = (...content: unknown[]): Json => ({ messages: [{ role: 'user', content }] })
@@ -287,4 +289,5 @@ export const LOSS_CASES: readonly LossCase[] = [
   ...CHAT_TO_MESSAGES,
   ...RESPONSES_CASES,
   ...GEMINI_CASES,
+  ...INTERACTIONS_CASES,
 ]

@@ -1,7 +1,7 @@
 // What the official clients conclude from an answer, for tests. Each reading is as an application would write it, from the
 // client's documentation: nothing here knows of a gateway.
 import Anthropic from '@anthropic-ai/sdk'
-import { type GenerateContentResponse, GoogleGenAI } from '@google/genai'
+import { type GenerateContentResponse, GoogleGenAI, type Interactions } from '@google/genai'
 import OpenAI from 'openai'
 
 /** What an application knows after an answer without an exception. */
@@ -19,14 +19,19 @@ export interface Read {
 
 export interface OfficialClient {
   readonly name: string
-  readonly dialect: 'chat' | 'messages' | 'responses' | 'gemini'
+  readonly dialect: 'chat' | 'messages' | 'responses' | 'gemini' | 'interactions'
   /** A helper that collects a stream. */
   readonly onlyStreams?: true
+  /** The client throws at an answer that met a limit or a filter, also at its own provider. */
+  readonly throwsAtLimits?: boolean
+  /** The client has no place for reasoning in this dialect. */
+  readonly hidesThoughts?: boolean
   /** Asks `origin` for an answer, and reads it. Throws what the client throws. */
   read(origin: string, isStream: boolean): Promise<Read>
 }
 
-const TOOL = {
+/** The tool that each client offers. */
+export const TOOL = {
   name: 'get_weather',
   description: 'Returns the weather.',
   parameters: { type: 'object' as const, properties: { city: { type: 'string' } } },
@@ -61,7 +66,8 @@ const GEMINI = {
   config: { tools: [{ functionDeclarations: [{ name: TOOL.name, parametersJsonSchema: TOOL.parameters }] }] },
 }
 
-const ENDS: Readonly<Record<string, string>> = {
+/** Words of the dialects and clients for the end, as words of `Read`. */
+export const ENDS: Readonly<Record<string, string>> = {
   tool_calls: 'calls',
   function_call: 'calls',
   content_filter: 'refusal',
@@ -223,6 +229,64 @@ function readGemini(chunks: readonly GenerateContentResponse[]): Read {
   }
 }
 
+const INTERACTION = {
+  model: 'auto',
+  input: 'hi',
+  tools: [{ type: 'function' as const, name: TOOL.name, parameters: TOOL.parameters }],
+}
+/** This part of the client repeats its calls whatever its `retryOptions` are. */
+const NO_RETRIES = { maxRetries: 0 }
+const STATUSES: Readonly<Record<string, string>> = {
+  completed: 'stop',
+  requires_action: 'calls',
+  incomplete: 'length',
+  budget_exceeded: 'length',
+}
+
+/** Reads the steps of an interaction; those of a stream were collected from its events. */
+function readInteraction(steps: readonly any[], { status, usage, errors }: any): Read {
+  const of = (type: string) => steps.filter((step) => step.type === type)
+  const texts = (type: string, member: string) =>
+    of(type)
+      .flatMap((step) => step[member] ?? [])
+      .map((part: any) => part.text ?? '')
+      .join('')
+  const calls = of('function_call')
+  const isRefused = errors?.[0]?.code === 'content_filter'
+  const end = isRefused ? 'refusal' : (STATUSES[status] ?? status ?? 'failed')
+  return {
+    text: texts('model_output', 'content'),
+    reasoning: texts('thought', 'summary'),
+    calls: calls.map(({ name, arguments: args }) => ({ name, arguments: args })),
+    ids: calls.map(({ id }) => id),
+    usage: {
+      input: usage && (usage.total_input_tokens ?? 0) + (usage.total_tool_use_tokens ?? 0),
+      output: usage && (usage.total_output_tokens ?? 0) + (usage.total_thought_tokens ?? 0),
+    },
+    end: end === 'stop' && calls.length > 0 ? 'calls' : end,
+  }
+}
+
+async function readSteps(stream: AsyncIterable<Interactions.InteractionSSEEvent>): Promise<Read> {
+  const steps = new Map<number, any>()
+  let last: any = {}
+  for await (const event of stream) {
+    if (event.event_type === 'error') throw new Error(event.error?.message)
+    if (event.event_type === 'step.start') steps.set(event.index, { ...event.step })
+    else if (event.event_type === 'step.delta') {
+      const { delta, index } = event
+      const step = steps.get(index)
+      if (delta.type === 'text') step.content = [...(step.content ?? []), delta]
+      else if (delta.type === 'thought_summary') step.summary = [...(step.summary ?? []), delta.content]
+      else if (delta.type === 'arguments_delta') step.pieces = (step.pieces ?? '') + delta.arguments
+    } else if (event.event_type === 'interaction.completed') last = event.interaction
+  }
+  const collected = [...steps.values()].map((step) =>
+    step.pieces === undefined ? step : { ...step, arguments: JSON.parse(step.pieces) },
+  )
+  return readInteraction(collected, last)
+}
+
 export const OFFICIAL_CLIENTS: readonly OfficialClient[] = [
   {
     name: 'openai chat.completions.create',
@@ -281,6 +345,19 @@ export const OFFICIAL_CLIENTS: readonly OfficialClient[] = [
       const chunks: GenerateContentResponse[] = []
       for await (const chunk of await models.generateContentStream(GEMINI)) chunks.push(chunk)
       return readGemini(chunks)
+    },
+  },
+  {
+    name: '@google/genai interactions',
+    dialect: 'interactions',
+    read: async (origin, isStream) => {
+      const { interactions } = new GoogleGenAI({
+        apiKey: 'none',
+        httpOptions: { baseUrl: origin, timeout: 30_000, retryOptions: { attempts: 1 } },
+      })
+      if (isStream) return readSteps(await interactions.create({ ...INTERACTION, stream: true }, NO_RETRIES))
+      const answer = await interactions.create(INTERACTION, NO_RETRIES)
+      return readInteraction(answer.steps ?? [], answer)
     },
   },
 ]

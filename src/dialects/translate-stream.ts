@@ -2,12 +2,11 @@
 // once, for the record and for the client. Independent of the particular dialects.
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../core/call.ts'
 import type { AnswerParts } from './answer-parts.ts'
-import type { BlockEvent, BlockWriter } from './blocks.ts'
+import type { BlockEvent, BlockWriter, Opened, SerialEvent } from './blocks.ts'
 import type { StreamReader } from './dialect.ts'
-import { Sequence } from './sequence.ts'
 import { endedBadly } from './stops.ts'
 import type { StreamEvent } from './stream-event.ts'
-import { type ToolNames, unwrapInput } from './tool-names.ts'
+import { type ToolNames, unwrapInput } from './tools.ts'
 
 /** Memory overhead of a piece of text, bytes. */
 const PIECE_OVERHEAD_BYTES = 64
@@ -24,7 +23,7 @@ export class TranslatedStream implements StreamReader {
    * Upper bound of the text that the readers and writers retain, in bytes. Some of them repeat the text at the end.
    */
   held = 0
-  readonly keepAlive = Buffer.from(':\n\n')
+  readonly keepAlive: Buffer
   #model: string
   #tokens: Tokens | null = null
   #isStarted = false
@@ -34,7 +33,7 @@ export class TranslatedStream implements StreamReader {
 
   /**
    * `reader`: passes the content of each event to `parts`. `isOwn`: the client speaks the provider's dialect, so that it can
-   * continue the answer by its id.
+   * continue the answer by its id. `comment`: see `ClientDialect`.
    */
   constructor(
     reader: StreamReader,
@@ -42,7 +41,9 @@ export class TranslatedStream implements StreamReader {
     writer: BlockWriter,
     names: ToolNames,
     isOwn: boolean,
+    comment: string,
   ) {
+    this.keepAlive = Buffer.from(comment)
     this.#isOwn = isOwn
     this.#reader = reader
     this.#parts = parts
@@ -147,5 +148,84 @@ export class TranslatedStream implements StreamReader {
     const rest = this.#sequence.end().map((each) => this.#writer.write(each))
     const end = this.#writer.write({ type: 'end', stop, sequence, tokens: this.#tokens })
     return this.#start() + rest.join('') + end
+  }
+}
+
+type Key = string | number
+
+// Interleaved blocks become one open block at a time, with indexes 0, 1, 2 …. Events of the open block are passed on
+// immediately. Events of all other blocks wait until it closes.
+
+/** Maximum waiting text, in characters. No real answer reaches this size. */
+const MAX_WAITING_LENGTH = 16 * 2 ** 20
+
+export class Sequence {
+  #index = 0
+  #open: { readonly key: Key; readonly block: Opened } | null = null
+  /** Waiting blocks in their opening order, each with its events so far. */
+  readonly #waiting = new Map<Key, BlockEvent[]>()
+  #waitingSize = 0
+  #wholes = 0
+
+  /**
+   * Returns the events to pass on now. Throws if the waiting text is too long or an event belongs to no open
+   * block.
+   */
+  push(event: BlockEvent): SerialEvent[] {
+    const out: SerialEvent[] = []
+    if (event.type === 'whole') this.#wait(`whole ${this.#wholes++}`, event)
+    else if (this.#open?.key === event.key) this.#pass(event, out)
+    else this.#wait(event.key, event)
+    this.#next(out)
+    return out
+  }
+
+  /** Closes the open block and passes on all waiting events. */
+  end(): SerialEvent[] {
+    const out: SerialEvent[] = []
+    for (;;) {
+      if (this.#open) this.#pass({ type: 'close', key: this.#open.key }, out)
+      if (this.#waiting.size === 0) return out
+      this.#next(out)
+    }
+  }
+
+  #wait(key: Key, event: BlockEvent): void {
+    const events = this.#waiting.get(key)
+    if (events) events.push(event)
+    else if (event.type === 'open' || event.type === 'whole') this.#waiting.set(key, [event])
+    else throw new Error('a part of a block that is not open')
+    if (event.type === 'delta') this.#waitingSize += event.text.length
+    if (this.#waitingSize > MAX_WAITING_LENGTH) throw new Error('too many blocks at once')
+  }
+
+  /** Passes on waiting blocks until one of them is open. */
+  #next(out: SerialEvent[]): void {
+    for (const [key, events] of this.#waiting) {
+      if (this.#open) return
+      this.#waiting.delete(key)
+      for (const event of events) {
+        if (event.type === 'delta') this.#waitingSize -= event.text.length
+        this.#pass(event, out)
+      }
+    }
+  }
+
+  #pass(event: BlockEvent, out: SerialEvent[]): void {
+    const index = this.#index
+    if (event.type === 'whole') {
+      out.push({ type: 'whole', index, block: event.block })
+      this.#index++
+    } else if (event.type === 'open') {
+      this.#open = event
+      out.push({ type: 'open', index, block: event.block })
+    } else if (event.type === 'delta') {
+      if (event.text !== '') out.push({ type: 'delta', index, block: this.#open!.block, text: event.text })
+    } else if (event.type === 'seal') out.push({ type: 'seal', index, opaque: event.opaque })
+    else {
+      out.push({ type: 'close', index, block: this.#open!.block })
+      this.#open = null
+      this.#index++
+    }
   }
 }

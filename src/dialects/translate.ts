@@ -10,26 +10,27 @@ import { parseExact } from '../shared/exact-json.ts'
 import { AnswerParts } from './answer-parts.ts'
 import {
   type Block,
+  type ClientRequest,
   type Conversation,
   type DialectBlocks,
   NO_SAMPLING,
   type Peer,
   type ReasoningWish,
 } from './blocks.ts'
-import type { ClientRequest } from './client-request.ts'
-import type {
-  Dialect,
-  OtherForm,
-  ProviderAccess,
-  ProviderRequest,
-  StreamReader,
-  Translation,
-  UpstreamDialect,
+import {
+  COMMENT,
+  type Dialect,
+  type OtherForm,
+  type ProviderAccess,
+  type ProviderRequest,
+  type StreamReader,
+  type Translation,
+  type UpstreamDialect,
 } from './dialect.ts'
 import type { Json } from './json.ts'
 import { endedBadly, isFailure } from './stops.ts'
 import { StreamEvent } from './stream-event.ts'
-import { ToolNames, unwrapInput } from './tool-names.ts'
+import { ToolNames, unwrapInput } from './tools.ts'
 import { TranslatedStream } from './translate-stream.ts'
 
 /** The provider at the other end of a translation. */
@@ -67,8 +68,8 @@ interface SpeakingProvider {
 
 /**
  * Returns the provider side for each client dialect. Dialects that the provider speaks are direct. Other
- * dialects are translated to its first translatable dialect. Requests with tools use a dialect in which the
- * model accepts tools, if this is known.
+ * dialects are translated to its first translatable dialect. A request uses a dialect in which the model is served and
+ * accepts tools, if this is known.
  */
 export function upstreamsOf(
   dialects: Readonly<Record<string, Dialect>>,
@@ -127,10 +128,13 @@ function choosing(from: Translatable, ways: readonly Way[]): NonNullable<Upstrea
   const takesTools = ({ to, peer }: Way, model: string, reasoning: ReasoningWish | null) =>
     to.blocks.takesTools?.(peer.factsOf(model), reasoning) ?? true
   return ({ text, ...request }, model) => {
-    let [way] = ways as [Way]
-    if (ways.length > 1 && !takesTools(way, model, null)) {
+    const serving = ways.filter(
+      ({ to, peer }) => peer.factsOf(model).dialects?.includes(to.client.name) ?? true,
+    )
+    let [way = ways[0]!] = serving
+    if (serving.length > 1 && !takesTools(way, model, null)) {
       const { tools, reasoning } = from.blocks.parseRequest(parseExact(text) as Json, request, new Losses())
-      if (tools.length > 0) way = ways.find((each) => takesTools(each, model, reasoning)) ?? way
+      if (tools.length > 0) way = serving.find((each) => takesTools(each, model, reasoning)) ?? way
     }
     return way.to === from ? null : new OneTranslation(from, way.to, way.peer)
   }
@@ -328,7 +332,8 @@ class OneTranslation implements Translation, OtherForm {
 
   #stream(reader: StreamReader, parts: AnswerParts): TranslatedStream {
     const writer = this.#from.blocks.openWriter({ wantsUsage: this.#wantsUsage }, this.#losses)
-    return new TranslatedStream(reader, parts, writer, this.#names, this.#isOwn)
+    const { comment = COMMENT } = this.#from.client
+    return new TranslatedStream(reader, parts, writer, this.#names, this.#isOwn, comment)
   }
 
   /** Writes an answer that was read as a whole. */

@@ -89,6 +89,7 @@ test('a call to a logical id reaches its target, the answer is relayed unchanged
     decision: { cause: 'priority', skipped: [] },
     session_id: 's-1',
     agent_id: null,
+    parent_id: null,
     purpose: 'main',
     client: 'node',
     traceparent: null,

@@ -10,6 +10,7 @@ import type { OpenApi } from '../http/openapi.ts'
 import type { Refusals } from '../http/refusals.ts'
 import type { LearnedRefusal } from '../models/learned.ts'
 import type { Feed } from '../observe/feed.ts'
+import type { KeptCalls } from '../responses-store/kept-calls.ts'
 import type { Router } from '../routing/router.ts'
 import type { WhatIf } from '../routing/what-if.ts'
 import type { Reads } from '../store/reads.ts'
@@ -84,6 +85,8 @@ export interface ReadContext {
   readonly instanceCalls: Reads
   /** State of this gateway in its fleet; absent for a single gateway. */
   readonly fleet: (() => FleetStanding) | undefined
+  /** Calls whose bodies are kept; null without a key to encrypt them. */
+  readonly kept: Pick<KeptCalls, 'find' | 'has' | 'remove'> | null
   /** Reason why calls cannot be recorded at present; null if they can. */
   readonly storeFailure: () => string | null
   /** Reason why the request log cannot be read at present; null if it can. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail } from '../../mocks/test-upstream.ts'
 import { ask, testGateway } from '../test/test-gateway.ts'
+import { isCharge } from './focus.ts'
 
 /** Columns that FOCUS 1.2 requires of every file. */
 const REQUIRED = [
@@ -45,4 +46,6 @@ routes: { auto: { targets: [ { model: alpha/model-a }, { model: beta/model-b } ]
   }
   assert.ok(lines.some((line) => line.includes('""waybill/session"":""a \\""b\\"", c""')))
   assert.equal((await gateway.get('/api/usage/export?form=focus&columns=id')).status, 400)
+  const [call] = (await gateway.get('/api/usage/request-logs?model=model-a')).json.data
+  assert.deepEqual([isCharge(call), isCharge({ ...call, replayed: true })], [true, false])
 })

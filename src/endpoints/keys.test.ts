@@ -46,6 +46,8 @@ const ASKED: Readonly<Record<string, (others: Others) => string[]>> = {
   ],
   '/api/usage/request-logs/*': ({ id }) => [id],
   '/api/usage/request-logs/*/artifact': ({ id }) => [id],
+  '/api/usage/request-logs/*/kept': ({ id }) => [id],
+  '/api/kept': ({ session }) => [`?session_id=${session}`],
   '/api/usage/logs': ({ session }) => ['', `?session_id=${session}`],
   '/api/usage/history': () => ['', '?by=key', '?window=30d&by=model&bucket=1d', '?bucket=1m'],
   '/api/sessions/*': ({ session }) => [session],

@@ -15,10 +15,10 @@ test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every paramet
   assert.ok(valid, JSON.stringify(errors))
   const paths = [...READS, ...OTHERS, ...CALLS].map(({ path }) => path.replace('*', '{id}'))
   assert.deepEqual(Object.keys(json.paths).sort(), paths.sort())
-  for (const [path, { get, post }] of Object.entries<any>(json.paths))
+  for (const [path, { get, post, delete: remove }] of Object.entries<any>(json.paths))
     assert.equal(
       path.includes('{id}'),
-      (get ?? post).parameters?.some((parameter: any) => parameter.in === 'path') ?? false,
+      (get ?? post ?? remove).parameters?.some((parameter: any) => parameter.in === 'path') ?? false,
       path,
     )
   const list = json.paths['/api/usage/request-logs'].get

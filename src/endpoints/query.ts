@@ -4,8 +4,7 @@ import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import { CALL_FIELDS, type Field, type FieldFilter, type Kind } from '../core/record.ts'
 import type { Caller } from '../http/caller.ts'
-import type { CallFilter, Page } from '../store/filters.ts'
-import type { Reads, Span } from '../store/reads.ts'
+import type { CallFilter, Page, Reads, Span } from '../store/reads.ts'
 import type { ReadContext } from './context.ts'
 
 /** Schema for an endpoint without parameters. */

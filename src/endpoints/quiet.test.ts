@@ -13,7 +13,8 @@ const PATHS = READS.map(({ path }) =>
     .replace('/v1/models/*', '/v1/models/auto')
     .replace('/v1beta/models/*', '/v1beta/models/auto')
     .replace('/api/cloud/model/resolve', '/api/cloud/model/resolve?model=auto')
-    .replace('/api/usage/what-if', '/api/usage/what-if?route=auto'),
+    .replace('/api/usage/what-if', '/api/usage/what-if?route=auto')
+    .replace('/api/kept', '/api/kept?session_id=s'),
 ).filter((path) => !path.includes('*'))
 
 const IDLE_MS = 600_000

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, fail } from '../../mocks/test-upstream.ts'
+import type { CallRecord } from '../core/record.ts'
 import { READS } from '../gateway/endpoints.ts'
+import { filterOf, matches } from '../page/filter.ts'
 import { ask, sharedGateways, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const sharedGateway = sharedGateways()
 
@@ -15,15 +18,25 @@ const SAMPLES: Readonly<Record<string, (call: { id: string; session: string }) =
   '/api/usage/what-if': () => '/api/usage/what-if?route=auto',
   '/api/usage/request-logs/*': ({ id }) => `/api/usage/request-logs/${id}`,
   '/api/usage/request-logs/*/artifact': ({ id }) => `/api/usage/request-logs/${id}/artifact`,
+  '/api/usage/request-logs/*/kept': ({ id }) => `/api/usage/request-logs/${id}/kept`,
+  '/api/kept': ({ session }) => `/api/kept?session_id=${session}`,
   '/api/sessions/*': ({ session }) => `/api/sessions/${session}`,
 }
 
 /** Creates a gateway with one recorded call, and lists a valid path for every read endpoint. */
 async function gatewayWithReads(t: TestContext) {
-  const gateway = await testGateway(t)
+  const gateway = await testGateway(t, { env: { WAYBILL_RESPONSES_KEY: 'k'.repeat(44) } })
   const session = 's-1'
-  const { headers } = await gateway.chat(ask('auto'), { 'x-session-id': session })
+  const { headers } = await gateway.get('/keep/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-session-id': session },
+    body: JSON.stringify(ask('auto')),
+  })
   const { id } = await gateway.record(headers.get('x-gateway-request-id'))
+  await until(
+    'the call is kept',
+    async () => (await gateway.get(`/api/usage/request-logs/${id}/kept`)).status === 200,
+  )
   const paths = READS.map(({ path }) => SAMPLES[path]?.({ id, session }) ?? path)
   return { gateway, paths }
 }
@@ -184,7 +197,12 @@ test('each filter narrows the log, and the log contains neither prompts nor answ
     [`until=${created}`, ['main', 'agent', 'body']],
     ["session_id=' OR 1=1 --", []],
   ]
-  for (const [query, expected] of rows) assert.deepEqual(await found(query), expected, query)
+  const { data } = (await gateway.get('/api/usage/request-logs')).json
+  for (const [query, expected] of rows) {
+    assert.deepEqual(await found(query), expected, query)
+    const live = data.filter((each: CallRecord) => matches(filterOf(new URLSearchParams(query)), each))
+    assert.equal(live.length, expected.length, `on the page: ${query}`)
+  }
   for (const query of [
     'limit=0',
     'limit=201',

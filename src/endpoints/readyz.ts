@@ -19,6 +19,10 @@ const response = z.strictObject({
   replay: z
     .boolean()
     .describe('Providers answer from recordings: calls cost nothing and count in no budget.'),
+  keep_days: z
+    .number()
+    .nullable()
+    .describe('Days for which calls are kept where it is asked for; null if the gateway cannot keep calls.'),
   reads: z
     .enum(['ready', 'restarting'])
     .describe('restarting: reads get 503, because the thread that answers them died and is being restarted'),
@@ -42,7 +46,7 @@ export const readyz = {
   open: true,
   query: noQuery,
   response,
-  answer(_query, _admitted, { storeFailure, readFailure, configuration, replay, fleet }) {
+  answer(_query, _admitted, { storeFailure, readFailure, configuration, config, kept, replay, fleet }) {
     const failure = storeFailure()
     if (failure !== null)
       throw new GatewayError('log_unavailable', `The request log cannot be written: ${failure}.`)
@@ -52,6 +56,7 @@ export const readyz = {
       status: 'ready',
       replay,
       configuration: { state, since: new Date(since).toISOString() },
+      keep_days: kept && config.keep.days,
       reads: readFailure() === null ? 'ready' : 'restarting',
       ...(standing && {
         fleet: {

@@ -89,3 +89,38 @@ test('the list can be filtered by the purpose of calls, with or without other fi
     .all('background', 'g') as { detail: string }[]
   assert.match(plan[0]!.detail, /call_logs_purpose/)
 })
+
+test('a call is found by the name of its client as shown, and by the whole User-Agent', async (t) => {
+  const gateway = await testGateway(t)
+  const agents = [
+    'claude-cli/2.1.332 (external, cli)',
+    'claude-cli-2/1',
+    'claude-cli',
+    'Claude-cli/1',
+    'プログラム/1',
+    'a%b_c/1',
+    'aXbYc/1',
+  ]
+  for (const agent of agents) {
+    const { headers } = await gateway.chat(ask('auto'), {
+      'user-agent': Buffer.from(agent).toString('latin1'),
+    })
+    await gateway.record(headers.get('x-gateway-request-id'))
+  }
+  const found = async (client: string) =>
+    (await gateway.get(`/api/usage/request-logs?${new URLSearchParams({ client })}`)).json.data.map(
+      (record: any) => record.client,
+    )
+  const shown = async (name: string) => (await found(name)).map((client: string) => client.split('/', 1)[0])
+  assert.deepEqual(await found('claude-cli'), ['claude-cli', agents[0]])
+  assert.deepEqual(await found(agents[0]!), [agents[0]])
+  assert.deepEqual(await found('claude'), [])
+  const { data } = (await gateway.get('/api/usage/request-logs')).json
+  for (const { client } of data) {
+    const name = client.split('/', 1)[0]
+    assert.ok(
+      (await shown(name)).every((each: string) => each === name) && (await shown(name)).length > 0,
+      name,
+    )
+  }
+})

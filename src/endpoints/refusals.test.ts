@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { SILENT } from '../core/process-log.ts'
 import { clock } from '../shared/clock.ts'
+import { dated } from '../shared/test-clock.ts'
 import { ask, testGateway } from '../test/test-gateway.ts'
 
 const key = (name: string, limits = '', role = 'client') =>
@@ -81,4 +83,30 @@ test('a call refused because of its Origin is also listed', async (t) => {
     json.data.map(({ code }: any) => code),
     ['host_not_allowed'],
   )
+})
+
+test('refused calls are logged, five in a second, and the next line counts those that were not', async (t) => {
+  let at = Date.UTC(2026, 10, 29)
+  const lines: any[] = []
+  const gateway = await testGateway(t, {
+    config: CONFIG,
+    options: {
+      log: { ...SILENT, info: (fields, message) => void lines.push({ ...fields, message }) },
+      clock: dated(() => at),
+    },
+  })
+  const hostile = 'no\u001b[31mwhere\u202e'
+  for (let n = 0; n < 8; n++) await gateway.chat(ask(hostile), as('ann'))
+  assert.equal(lines.length, 5)
+  at += 1_000
+  await gateway.chat(ask('nowhere'), as('ann'))
+  const [first, last] = [lines[0], lines.at(-1)]
+  assert.deepEqual(
+    [first.message, first.key_name, first.endpoint, first.status, first.error_code, first.left_out],
+    ['call refused', 'ann', '/v1/chat/completions', 404, 'model_not_found', undefined],
+  )
+  assert.equal(last.left_out, 3)
+  assert.match(first.reason, /is called "no.*where/)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the line must not have them
+  assert.doesNotMatch(lines.map(({ reason }) => reason).join(), /[\x00-\x1f\u202e]|key-of-/)
 })

@@ -1,11 +1,13 @@
 // GET /api/routes: every route with its targets. A target has its intended and actual share of the calls, its
 // cooldown, and its cost. Calls to a direct id, without a route, are listed separately.
+
 import { z } from 'zod'
 import type { Config } from '../config/load.ts'
 import { timeOfId } from '../core/call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { createRouter, type Router } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'
+import { chance } from '../shared/chance.ts'
 import type { TargetUsage } from '../store/reads.ts'
 import type { ReadContext } from './context.ts'
 import { ownKey, readsOf, scope, spanAnswer, spanOf, spanQuery } from './query.ts'
@@ -58,7 +60,7 @@ export const routes = {
     const now = timeOfId(requestId)
     const span = spanOf(asked, now)
     const used = await readsOf({ scope }, context).targets(span, ownKey(caller))
-    const ideal = createRouter(config, { now: () => now, random: Math.random })
+    const ideal = createRouter(config, { now: () => now, random: chance.number })
     return {
       window: spanAnswer(span),
       routes: Object.keys(config.routes).map((name) => routeOf(name, config, router, ideal, used)),

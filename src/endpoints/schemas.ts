@@ -133,6 +133,7 @@ export const session = z.strictObject({
   last_requested_model: z.string(),
   last_provider: z.string(),
   last_model: z.string(),
+  last_client: z.string().nullable().describe('name of the program that made the last call'),
   ...sessionAmounts,
 })
 

@@ -24,7 +24,7 @@ test('the status-line endpoint returns, as plain text, where the session’s cal
     await line('session_id=s&model=auto&segments=strategy,route'),
     'priority · auto → alpha/model-a\n',
   )
-  assert.match(await line('session_id=s&model=auto&aged=1'), /\n.+ · \{___age___\}\n\d{10}\n$/)
+  assert.match(await line('session_id=s&model=auto&aged=1'), /\n.+ · \{________age_________\}\n\d{10}\n$/)
   assert.equal(await line('session_id=s&model=nowhere'), 'nowhere · the gateway does not know this model\n')
   assert.equal(await line(''), 'waybill\n')
   assert.equal(gateway.received(), 4)

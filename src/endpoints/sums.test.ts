@@ -256,6 +256,12 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
     key: 'key_name',
     session: 'session_id',
     client: 'client',
+    answered: 'response_model',
+  }
+  const groupOf = (by: keyof typeof FIELD, record: Record<string, any>) => {
+    if (by === 'client') return record.client.replace(/\/.*/, '')
+    const isAsked = by === 'answered' && !isOtherModel(record.resolved_model, record.response_model)
+    return isAsked ? record.resolved_model : record[FIELD[by]]
   }
   const bucketOf = (iso: string, bucket: string, since: string): string => {
     const zone = /zone=(.*)/.exec(bucket)?.[1]
@@ -299,10 +305,7 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
       assert.deepEqual(history.window, { since, until })
       equalUsage(history.totals, records, 'totals')
       const buckets = Map.groupBy(records, (record) =>
-        JSON.stringify([
-          bucketOf(record.created_at, bucket, since),
-          by && (by === 'client' ? record.client.replace(/\/.*/, '') : record[FIELD[by]]),
-        ]),
+        JSON.stringify([bucketOf(record.created_at, bucket, since), by && groupOf(by, record)]),
       )
       assert.equal(history.buckets.length, buckets.size)
       for (const said of history.buckets) {
@@ -344,8 +347,11 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
         [records.at(-1).created_at, records[0].created_at],
       )
       assert.deepEqual(
-        [session.last_requested_model, session.last_provider, session.last_model],
-        [records[0].requested_model, records[0].resolved_provider, records[0].resolved_model],
+        [session.last_requested_model, session.last_provider, session.last_model, session.last_client],
+        [
+          ...[records[0].requested_model, records[0].resolved_provider, records[0].resolved_model],
+          records[0].client.replace(/\/.*/, ''),
+        ],
       )
       const one = await get(gateway, `/api/sessions/${encodeURIComponent(session.session_id)}`, key)
       const { by_model, parts, ...rest } = one

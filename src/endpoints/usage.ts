@@ -61,7 +61,10 @@ const query = z.strictObject({
     .refine(isZone, 'expected a time zone such as Europe/Berlin')
     .optional()
     .describe('zone whose days are the buckets of `1d`; default: UTC'),
-  by: z.enum(USAGE_KEYS).optional().describe('`session` and `client` read each call of the span'),
+  by: z
+    .enum(USAGE_KEYS)
+    .optional()
+    .describe('`session`, `client` and `answered` (the model that answered) read each call of the span'),
 })
 
 const usageHistoryResponse = z.strictObject({

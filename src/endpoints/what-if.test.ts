@@ -152,3 +152,20 @@ test('an unknown route is refused by name', async (t) => {
   assert.match(json.error.message, /no such route/)
   assert.equal((await get('/api/usage/what-if')).status, 400)
 })
+
+test('what-if leaves out calls that the gateway answered from its cache, and says so', async (t) => {
+  const gateway = await testGateway(t, {
+    config: `${CONFIG}\ncache: { enabled: true }`,
+    providers: { alpha: answer(), beta: answer() },
+  })
+  for (const cache of ['MISS', 'HIT']) {
+    const { headers } = await gateway.chat(ask('alpha/a', { temperature: 0 }))
+    assert.equal(headers.get('x-gateway-cache'), cache)
+    await gateway.record(headers.get('x-gateway-request-id'))
+  }
+  const { json } = await gateway.get('/api/usage/what-if?route=alpha/a&direct=true')
+  assert.equal(json.calls, 1)
+  assert.deepEqual(json.left_out, [
+    { reason: 'gateway_cache', calls: 1, text: "came from the gateway's cache" },
+  ])
+})

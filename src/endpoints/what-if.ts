@@ -66,8 +66,11 @@ const response = z.strictObject({
 
 export type WhatIfAnswer = z.output<typeof response>
 
-/** Records that are being repriced. */
-const running = new WeakSet<ReadContext['instanceCalls']>()
+/** Maximum concurrent estimates of all keys. Each key has one. */
+const MAX_ESTIMATES = 4
+
+/** Names of the keys whose estimates are running, by the record that they read. */
+const running = new WeakMap<ReadContext['instanceCalls'], (string | null)[]>()
 
 export const whatIf = {
   path: '/api/usage/what-if',
@@ -79,19 +82,22 @@ export const whatIf = {
     const span = spanOf(asked, timeOfId(requestId))
     const repricing = whatIf(route, direct === 'true')
     if (!repricing) throw invalid('route', 'there is no such route, and no such provider')
-    if (running.has(instanceCalls))
+    const names = running.get(instanceCalls) ?? []
+    const hasOwn = names.includes(caller.name)
+    if (hasOwn || names.length >= MAX_ESTIMATES)
       throw new GatewayError(
         'overloaded',
-        'The record is already being repriced. Try again when that has finished.',
+        `${hasOwn ? 'An estimate of this key is' : 'Four estimates are'} already running. Try again when one has finished.`,
         { retryAfter: 10 },
       )
-    running.add(instanceCalls)
+    names.push(caller.name)
+    running.set(instanceCalls, names)
     try {
       const read = (after: string) => instanceCalls.past(span, after, CALLS_PER_READ, ownKey(caller))
       await repriceAll(repricing, read, CALLS_PER_READ, () => request.destroyed)
       return { window: spanAnswer(span), route, ...repricing.result() }
     } finally {
-      running.delete(instanceCalls)
+      names.splice(names.indexOf(caller.name), 1)
     }
   },
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof response>

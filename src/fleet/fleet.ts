@@ -8,7 +8,6 @@ import type { NoteChore } from '../core/upkeep.ts'
 import { after, detached, stray } from '../shared/boundary.ts'
 import { clock, sleep, type Timer } from '../shared/clock.ts'
 import { type Reads, readsThrough } from '../store/reads.ts'
-import { refusedEnd } from '../store/refused-end.ts'
 import type {
   LateWrite,
   Pulse,
@@ -17,7 +16,7 @@ import type {
   SharedReads,
 } from '../store/shared-log.ts'
 import type { Journal, Spent, Store } from '../store/store.ts'
-import type { Write } from '../store/writes.ts'
+import { refusedEnd, type Write } from '../store/writes.ts'
 import { digestOf, locationDigest } from './identity.ts'
 import { createLeases, type LeaseDeps, type Leases } from './leases.ts'
 import type { Standing } from './protocol.ts'

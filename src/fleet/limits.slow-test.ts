@@ -266,7 +266,7 @@ test('an unneeded lease is returned, and a dead gateway’s lease is kept until 
   const { createLeases } = await import('./leases.ts')
   const link = openShared(t, url)
   const { createTables: migrate } = await import('../store/postgres/schema.ts')
-  const { takeLease } = await import('../store/postgres/leases.ts')
+  const { takeLease } = await import('../store/postgres/instances.ts')
   await migrate(link)
   const taken: number[] = []
   const spent = 0

@@ -23,13 +23,14 @@ import { PLAIN_WORDING } from '../http/reply.ts'
 import { createHttpServer } from '../http/server.ts'
 import { createWebSockets } from '../http/web-sockets.ts'
 import { type LearnedRefusals, NOTHING_LEARNED, openLearnedRefusals } from '../models/learned.ts'
-import { errorFields, logCalls } from '../observe/call-line.ts'
+import { errorFields, logCalls, warnOfVariables } from '../observe/call-line.ts'
 import { createFeed } from '../observe/feed.ts'
 import { createMetrics, type Metrics } from '../observe/metrics.ts'
 import { type Observer, type WatchedCall, watchWrites } from '../observe/watch.ts'
 import { createConnections } from '../providers/connections.ts'
 import { RoutingState } from '../routing/routing-state.ts'
 import { onStray } from '../shared/boundary.ts'
+import { chance } from '../shared/chance.ts'
 import { clock, useClock } from '../shared/clock.ts'
 import { MEMORY } from '../shared/memory.ts'
 import { packageFile } from '../shared/package-root.ts'
@@ -41,9 +42,9 @@ import { createAccounts } from './accounts.ts'
 import { callsOf, OTHERS, openApiDocument, PASSTHROUGH, READS } from './endpoints.ts'
 import { type InForce, putInForce } from './in-force.ts'
 import { listen, refuseOpenAccess, stopListening } from './listen.ts'
-import { joinFleet, keepResponses, resumeRuns, standingOf, traceCalls } from './optional-parts.ts'
+import { joinFleet, openKeeping, resumeRuns, standingOf, traceCalls } from './optional-parts.ts'
 import type { Gateway, GatewayOptions } from './options.ts'
-import { createFaults, noteRefusal } from './refused.ts'
+import { createFaults, noteRefusals } from './refused.ts'
 
 export { isLoopback } from './listen.ts'
 export type { Gateway, GatewayOptions, Recordings } from './options.ts'
@@ -68,7 +69,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 /** Joins the parts, in the order in which they need each other. */
 async function compose(options: GatewayOptions) {
   const { now } = clock
-  const { random = Math.random, replay = false, dialects = DIALECTS } = options
+  const { random = chance.number, replay = false, dialects = DIALECTS } = options
   const context = () => inForce.context
   const { server: bind, telemetry } = options.config
   refuseOpenAccess(options.config, bind.host, replay)
@@ -84,26 +85,24 @@ async function compose(options: GatewayOptions) {
   })
   const [slots, readSlots, refusals] = [createCallSlots('calls'), createCallSlots('reads'), createRefusals()]
   const webSockets = createWebSockets()
-  const { log, faults, onInternalError, onStrayError } = createFaults(
-    options.log ?? SILENT,
-    meters,
-    now,
-    () => context().callContext.mask,
-  )
+  const mask = () => context().callContext.mask
+  const made = createFaults(options.log ?? SILENT, meters, now, mask)
+  const { log, faults, onInternalError, onStrayError } = made
   const [upkeep, feed] = [loggedUpkeep(now, log), createFeed()]
   const server = createHttpServer<ReadContext, CallContext>({
     ...{ reads: READS, calls: [...callsOf(dialects), ...PASSTHROUGH], others: [...OTHERS, ...PAGE], nowhere },
     ...{ context, slots, readSlots, webSockets, now, onInternalError },
     wordingOf: wordingOf(dialects),
     ...{ headersTimeout: bind.headers_timeout, requestTimeout: bind.request_timeout },
-    onRefused: (error, refused) => noteRefusal(error, refused, meters, refusals),
+    onRefused: noteRefusals(meters, refusals, log, mask),
     onCallOver: (callId) => reservations.forget(callId),
   })
   const directory = directoryOf(options)
   const place = { directory, fleet: inFleet !== undefined, onChore: upkeep.note }
   const store = await openRecord(options, place, log, meters)
   const learned = replay ? NOTHING_LEARNED : openLearned(directory, now, upkeep)
-  const [routingState, connections] = [new RoutingState(now), createConnections(options.wire)]
+  const routingState = new RoutingState(now)
+  const connections = createConnections(options.wire, options.sockets?.connector)
   const reserved = (account: Account) => reservations.reserved(account)
   const joined = { now, log, reserved, store, routingState, onChore: upkeep.note }
   const fleet = inFleet && (await joinFleet(inFleet, options, joined))
@@ -112,13 +111,14 @@ async function compose(options: GatewayOptions) {
   const storeFailure = () => store.failure ?? fleet?.refusal() ?? null
   const traces =
     telemetry && (await traceCalls(telemetry, options.telemetryHeaders, inFleet?.instance, store, log))
-  const watched = watchWrites(reservations, observersOf(meters, feed, log, traces), (error) =>
-    log.error(errorFields(error, context().callContext.mask), 'a call could not be logged or counted'),
-  )
+  const onUnobserved = (error: unknown) =>
+    log.error(errorFields(error, mask()), 'a call could not be logged or counted')
+  const watched = watchWrites(reservations, observersOf(meters, feed, log, traces), onUnobserved, mask)
   fleet?.take(watched.write)
   const [calls, runsHere] = [fleet?.reads ?? store.calls, new RunsHere(inFleet?.instance ?? '')]
   const background = new BackgroundRuns({ write: watched.write, context: () => context().callContext })
-  const responses = keepResponses(options, { ...calls, ...(fleet ?? store).kept }, now)
+  const rows = { ...calls, ...(fleet ?? store).kept }
+  const { responses, kept } = openKeeping(options, rows, now, onInternalError)
   const inForce: InForce = putInForce({
     ...{ options, dialects, random, log, slots, readSlots, webSockets },
     ...{ routingState, connections, meters, fleet },
@@ -134,18 +134,19 @@ async function compose(options: GatewayOptions) {
       recordings: options.recordings ?? { list: [], notes: [] },
       about: { version: manifest.version, startedAt: now(), directory: resolve(directory) },
       ...{ budgetUse: accounts.budgetUse, learned: learned.list, refusals: refusals.list },
-      ...{ metrics: meters.render, openApi: openApiDocument },
+      ...{ metrics: meters.render, openApi: openApiDocument, kept },
       pageTokens: createPageTokens(now),
       pageFiles: readPage(options.page ?? PAGE_DIRECTORY),
     },
     callParts: {
-      ...{ replay, now, learned, responses, background, runsHere, items: new GivenItems() },
+      ...{ replay, now, learned, responses, kept, background, runsHere, items: new GivenItems() },
       ...{ onFault: onInternalError, tracing: telemetry ?? null },
       store: { ...watched, saveArtifact: store.saveArtifact, calls },
     },
   })
   const ignoreStrays = onStray(onStrayError)
-  const url = await listen(server, bind).catch(async (error) => {
+  const { listen: listenTo = () => listen(server, bind) } = options.sockets ?? {}
+  const url = await Promise.resolve(listenTo(server)).catch(async (error) => {
     await fleet?.close()
     await store.close()
     ignoreStrays()
@@ -183,7 +184,7 @@ const observersOf = (
   log: Log,
   traces: Pick<TraceExport, 'ended'> | undefined,
 ): Observer[] => [
-  ...[meters, logCalls(log), feed],
+  ...[meters, logCalls(log), warnOfVariables(log), feed],
   ...(traces ? [{ closed: ({ call }: WatchedCall) => traces.ended(call) }] : []),
 ]
 

@@ -2,14 +2,15 @@
 // tests use these lists. Independent of a running gateway.
 import manifest from '../../package.json' with { type: 'json' }
 import { countEndpoints } from '../call/count-tokens.ts'
-import { keptAnswersEndpoint } from '../call/kept-answers.ts'
-import { callEndpoints } from '../call/pipeline.ts'
+import { keptAnswersEndpoints } from '../call/kept-answers.ts'
+import { callEndpoints } from '../call/plain-call.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import { autoRouting } from '../endpoints/auto-routing.ts'
 import { exported } from '../endpoints/export.ts'
 import { health } from '../endpoints/health.ts'
 import { healthz } from '../endpoints/healthz.ts'
 import { hello } from '../endpoints/hello.ts'
+import { forgetKept, keptCall, keptCalls } from '../endpoints/kept.ts'
 import { keys, ownKeyRead } from '../endpoints/keys.ts'
 import { learnedRefusals } from '../endpoints/learned-refusals.ts'
 import { live } from '../endpoints/live.ts'
@@ -43,6 +44,7 @@ export const READS = [
   resolve,
   requestLogs,
   artifact,
+  keptCall,
   requestLog,
   refusedCalls,
   usageLogs,
@@ -50,6 +52,7 @@ export const READS = [
   whatIf,
   sessions,
   sessionRead,
+  keptCalls,
   autoRouting,
   routes,
   ownKeyRead,
@@ -66,13 +69,13 @@ export const callsOf = (dialects: Dialects) =>
   Object.values(dialects).flatMap(({ client }) => [
     ...callEndpoints(client),
     ...(client.counting ? countEndpoints(client, client.counting) : []),
-    ...(client.keptAnswers ? [keptAnswersEndpoint(client, client.keptAnswers)] : []),
+    ...(client.keptAnswers ? keptAnswersEndpoints(client, client.keptAnswers) : []),
   ])
 /** Endpoints that are relayed without interpretation. All are disabled by default. */
 export const PASSTHROUGH = passthroughEndpoints()
 export const CALLS = [...callsOf(DIALECTS), ...PASSTHROUGH]
 /** Endpoints other than JSON reads and calls. The page's files are not part of the interface. */
-export const OTHERS = [exported, live, ...SIGN_IN]
+export const OTHERS = [exported, live, forgetKept, ...SIGN_IN]
 
 let document: OpenApi | undefined
 /** Builds the OpenAPI document on request, because it takes some ms and some MiB. */

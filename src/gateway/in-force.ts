@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { createResponseCache } from '../cache/response-cache.ts'
 import type { CallContext } from '../call/context.ts'
+import { createPlans } from '../call/plan.ts'
 import type { Config, KeyConfig, Loaded } from '../config/load.ts'
 import { pairsIn } from '../config/otel.ts'
 import { needRestart } from '../config/restart.ts'
@@ -60,6 +61,7 @@ interface InForceDeps {
     | 'replay'
     | 'store'
     | 'responses'
+    | 'kept'
     | 'items'
     | 'background'
     | 'runsHere'
@@ -150,6 +152,9 @@ function contextOf(
   const keyGuard = createKeyGuard(config.keys, pageTokens)
   if (!same('keys')) pageTokens.clear()
   makeRoom(config, deps)
+  const learning = { secrets, memory, learn: mask.learn, now }
+  const providers = connect(config, learning, dialects, connections, proxies)
+  const mayBePlain = options.plainCalls !== false && !callParts.tracing
   return {
     readContext: {
       config,
@@ -168,10 +173,12 @@ function contextOf(
       limits: deps.limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price, (provider) =>
         defaultOutput(dialects, config.providers[provider]?.dialect ?? []),
       ),
-      providers: connect(config, { secrets, memory, learn: mask.learn, now }, dialects, connections, proxies),
+      providers,
+      plans: mayBePlain ? createPlans({ config, router, providers, replay }) : null,
       mask,
       clientOf: createClientOf(mask),
       keyGuard,
+      keptKeys: new Set(config.keys.flatMap(({ name, keep }) => (keep ? [name] : []))),
       ...callParts,
     },
     authenticate: createAuth(

@@ -4,10 +4,10 @@ import manifest from '../../package.json' with { type: 'json' }
 import type { BackgroundRuns } from '../call/background.ts'
 import type { Config } from '../config/load.ts'
 import type { Log } from '../core/process-log.ts'
-import type { Dialect } from '../dialects/dialect.ts'
-import { DIALECTS } from '../dialects/registry.ts'
+import { dialectAt } from '../dialects/registry.ts'
 import type { FleetStanding } from '../endpoints/context.ts'
 import type { Fleet, FleetOptions } from '../fleet/fleet.ts'
+import { createKeptCalls, type KeptCalls } from '../responses-store/kept-calls.ts'
 import {
   createResponseStore,
   type ResponseStore,
@@ -58,11 +58,7 @@ export const standingOf = ({ name, instances, backlog, failure }: Fleet): FleetS
 })
 
 /** Returns the operation name for traces by the call's endpoint. */
-function operationOf(endpoint: string): string {
-  const isAt = ({ client: { path, alsoAt = [] } }: Dialect) =>
-    [path, ...alsoAt].some((each) => each.replace('*', '{model}') === endpoint)
-  return Object.values<Dialect>(DIALECTS).find(isAt)?.client.operation ?? 'chat'
-}
+const operationOf = (endpoint: string): string => dialectAt(endpoint)?.client.operation ?? 'chat'
 
 /** Starts the export of traces, including traces of calls that an earlier run left open. */
 export async function traceCalls(
@@ -94,20 +90,21 @@ export async function traceCalls(
   return traces
 }
 
-/** Opens the store of responses; null if none are stored. */
-export const keepResponses = (
+/** Opens the stores of responses and of kept calls; null for one that is not configured, or has no encryption key. */
+export function openKeeping(
   { config, responsesKey }: GatewayOptions,
   rows: ResponseStoreOptions['rows'],
   now: () => number,
-): ResponseStore | null =>
-  responsesKey === undefined
-    ? null
-    : createResponseStore({
-        rows,
-        sealer: createSealer(responsesKey),
-        days: config.responses.store.days,
-        now,
-      })
+  onFault: (error: unknown, callId: string) => void,
+): { readonly responses: ResponseStore | null; readonly kept: KeptCalls | null } {
+  if (responsesKey === undefined) return { responses: null, kept: null }
+  const sealer = createSealer(responsesKey)
+  const { store } = config.responses
+  return {
+    responses: store.enabled ? createResponseStore({ rows, sealer, days: store.days, now }) : null,
+    kept: createKeptCalls({ rows, sealer, days: config.keep.days, now, onFault }),
+  }
+}
 
 /** Resumes calls that an earlier gateway left running at their providers, and restores their reservations. */
 export function resumeRuns(

@@ -1,5 +1,6 @@
 // The public interface of a gateway: its options, and the handle of a running gateway.
-import type { Dispatcher } from 'undici'
+import type { Server } from 'node:http'
+import type { buildConnector, Dispatcher } from 'undici'
 import type { Loaded } from '../config/load.ts'
 import type { Log } from '../core/process-log.ts'
 import type { Dialects } from '../dialects/registry.ts'
@@ -7,6 +8,14 @@ import type { Recordings } from '../endpoints/context.ts'
 import type { Clock } from '../shared/clock.ts'
 
 export type { Recordings }
+
+/** Sockets of a gateway, for a simulation. */
+export interface Sockets {
+  /** Lets a server accept connections, and returns its URL. */
+  readonly listen: (server: Server) => string
+  /** Makes the function that connects to providers. */
+  readonly connector: (options: buildConnector.BuildOptions) => buildConnector.connector
+}
 
 export interface GatewayOptions extends Loaded {
   /**
@@ -18,7 +27,9 @@ export interface GatewayOptions extends Loaded {
   readonly recordings?: Recordings
   /** Clock of the whole process until the gateway is closed: its times and its timers. The machine's by default. */
   readonly clock?: Clock
-  /** Random numbers, uniform in [0, 1); Math.random by default. */
+  /** Sockets of clients and providers; the machine's by default. */
+  readonly sockets?: Sockets
+  /** Random numbers, uniform in [0, 1); those of the process by default. */
   readonly random?: () => number
   /** Observes the bytes of each exchange with a provider. */
   readonly wire?: Dispatcher.DispatcherComposeInterceptor
@@ -27,6 +38,8 @@ export interface GatewayOptions extends Loaded {
    * processor time, but a long read then delays calls. True by default.
    */
   readonly threads?: boolean
+  /** False if all calls take the general way, so that a test can compare it with the plain one. True by default. */
+  readonly plainCalls?: boolean
   /** Dialects by name; all of them by default. */
   readonly dialects?: Dialects
   /** Files of the page; those of the package by default. */

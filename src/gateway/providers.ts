@@ -1,4 +1,5 @@
 // Builds the configured providers for the pipeline, with their dialects and connections.
+
 import type { Config, ProviderConfig } from '../config/load.ts'
 import { targetId } from '../core/call.ts'
 import { type CredentialContext, credentialsOf } from '../credentials/registry.ts'
@@ -14,7 +15,8 @@ import type { Provider } from '../providers/send.ts'
 import { createRouter } from '../routing/router.ts'
 import type { IsForAccount } from '../routing/table.ts'
 import { WhatIf } from '../routing/what-if.ts'
-import { readBounded } from '../shared/bounded-file.ts'
+import { readBounded } from '../shared/bounded.ts'
+import { chance } from '../shared/chance.ts'
 import { clock } from '../shared/clock.ts'
 
 /** Returns the provider side for clients of each dialect. */
@@ -63,7 +65,7 @@ export function whatIfIn(config: Config, dialects: Dialects = DIALECTS): ReadCon
     dialectOf: (endpoint: string) => names.get(endpoint),
     cacheOf: (id: string) => factsOf(id).cache,
   }
-  const { resolve } = createRouter(config, { ...deps, now: clock.now, random: Math.random })
+  const { resolve } = createRouter(config, { ...deps, now: clock.now, random: chance.number })
   return (route, direct) => (resolve(route) ? new WhatIf({ ...deps, route, direct }) : null)
 }
 

@@ -8,19 +8,49 @@ import { errorFields } from '../observe/call-line.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { REPORTED } from '../shared/boundary.ts'
 import type { Mask } from '../shared/redact.ts'
+import { cleanLabel } from '../terminal/clean.ts'
 
-/** Counts and lists a call that was refused before it was recorded. */
-export function noteRefusal(
-  { code, status, message }: GatewayError,
-  { requestId, caller, path }: RefusedCall,
+/** Maximum refusals logged in a second; a flood of them must not fill the disk. */
+const LOGGED_PER_SECOND = 5
+
+/**
+ * Returns a function that counts, lists and logs a call that was refused before it was recorded. A log line names the
+ * number of refusals since the previous line that were not logged.
+ */
+export function noteRefusals(
   meters: Pick<Metrics, 'refused'>,
   refusals: Pick<Refusals, 'add'>,
-): void {
-  meters.refused(code)
-  if (code === 'client_closed') return // the client's own choice
-  const createdAt = timeOfId(requestId)
-  const keyName = caller?.name ?? null
-  refusals.add({ id: requestId, createdAt, keyName, endpoint: path, status, code, message }, caller !== null)
+  log: Log,
+  mask: () => Mask,
+): (error: GatewayError, refused: RefusedCall) => void {
+  let [second, logged, left_out] = [0, 0, 0]
+  return ({ code, status, message }, { requestId: id, caller, path: endpoint }) => {
+    meters.refused(code)
+    if (code === 'client_closed') return // the client's own choice
+    const createdAt = timeOfId(id)
+    const keyName = caller?.name ?? null
+    refusals.add({ id, createdAt, keyName, endpoint, status, code, message }, caller !== null)
+    const now = Math.floor(createdAt / 1_000)
+    if (now !== second) [second, logged] = [now, 0]
+    if (++logged > LOGGED_PER_SECOND) {
+      left_out++
+      return
+    }
+    const reason = cleanLabel(mask()(message))
+    log.info(
+      {
+        id,
+        endpoint: cleanLabel(endpoint),
+        key_name: keyName,
+        status,
+        error_code: code,
+        reason,
+        ...(left_out && { left_out }),
+      },
+      'call refused',
+    )
+    left_out = 0
+  }
 }
 
 /**

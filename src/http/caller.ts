@@ -8,9 +8,10 @@
 // then has a token that belongs to one upload and one key, and opens nothing else. It is made from both, so it is
 // stored nowhere, and every gateway with the same keys accepts it.
 
-import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type { KeyConfig } from '../config/load.ts'
 import type { CallerCredential } from '../credentials/caller-credential.ts'
+import { chance } from '../shared/chance.ts'
 
 /**
  * Authenticated sender. Without configured keys, every caller is the operator: `{ name: null, role: 'admin'
@@ -60,7 +61,7 @@ export function createPageTokens(now: () => number): PageTokens {
   const digestOf = (text: string) => hash('sha256', text, 'hex')
 
   const give = (prefix: string, { name, role }: Caller, ms: number): Granted => {
-    const text = prefix + randomBytes(32).toString('base64url')
+    const text = prefix + chance.bytes(32).toString('base64url')
     const expiresAt = now() + ms
     const group = `${prefix}${name ?? ''}`
     const own = (given.get(group) ?? []).filter((digest) => holders.has(digest))

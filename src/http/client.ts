@@ -69,11 +69,11 @@ function withoutOwnKey(text: string, headers: IncomingHttpHeaders): string {
 }
 
 /** Headers that state a purpose, with their parsers (null: none). The first purpose found is used. */
-const TOLD: readonly (readonly [header: string, says: (value: string) => Purpose | null])[] = [
-  ['x-codex-turn-metadata', turnOf], // Codex
-  ['x-openai-subagent', () => 'subagent'], // Codex
-  ['x-claude-code-agent-id', () => 'subagent'], // Claude Code
-  ['x-parent-session-id', () => 'subagent'], // opencode
+const TOLD: readonly { readonly header: string; readonly says: (value: string) => Purpose | null }[] = [
+  { header: 'x-codex-turn-metadata', says: turnOf }, // Codex
+  { header: 'x-openai-subagent', says: () => 'subagent' }, // Codex
+  { header: 'x-claude-code-agent-id', says: () => 'subagent' }, // Claude Code
+  { header: 'x-parent-session-id', says: () => 'subagent' }, // opencode
 ]
 
 /** Clients whose conversations always offer tools. A call without tools is a title or a similar task. */
@@ -86,7 +86,7 @@ const ALWAYS_WITH_TOOLS = [
 
 /** A call without any such header is a turn of a main conversation. */
 export function purposeOf(headers: IncomingHttpHeaders, { tools }: Pick<RequestTraits, 'tools'>): Purpose {
-  for (const [header, says] of TOLD) {
+  for (const { header, says } of TOLD) {
     const value = headers[header]
     const purpose = typeof value === 'string' && value !== '' ? says(value) : null
     if (purpose) return purpose
@@ -110,6 +110,7 @@ function turnOf(value: string): Purpose | null {
 /** Headers with a session id, each sent by one or more coding clients. The first valid value is used. */
 const SESSION_HEADERS = [
   'x-gateway-session-id',
+  'x-parent-session-id', // of a subagent of opencode, whose own session is its agent id
   'x-claude-code-session-id',
   'x-opencode-session',
   'session-id',
@@ -131,10 +132,19 @@ export function sessionOf(headers: IncomingHttpHeaders, hints: readonly unknown[
   return null
 }
 
-/** Codex names the thread in every call. Only a subagent's thread counts as an agent. */
+/** Codex names the thread in every call, and opencode the session. Only those of a subagent count as an agent. */
 export const agentOf = (headers: IncomingHttpHeaders): string | null =>
   valid(headers['x-claude-code-agent-id']) ??
-  (headers['x-openai-subagent'] ? valid(headers['thread-id']) : null)
+  (headers['x-openai-subagent'] ? valid(headers['thread-id']) : null) ??
+  (headers['x-parent-session-id']
+    ? (valid(headers['x-opencode-session']) ?? valid(headers['x-session-affinity']))
+    : null)
+
+/** Returns the call from which a call was forked, or null. */
+export function parentOf(headers: IncomingHttpHeaders): string | null {
+  const id = headers['x-gateway-parent']
+  return typeof id === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? id : null
+}
 
 /** Control characters, which no id has. */
 const UNPRINTABLE = /\p{Cc}/u

@@ -158,6 +158,22 @@ test('a compressed body of a relayed call is decoded, and refused beyond the lim
   assert.equal((await gateway.get(path, post('lzma', Buffer.from('{}')))).status, 415)
 })
 
+test('once its body is decoded, a call holds as much memory as one whose body was not compressed', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  t.after(() => resolve())
+  const { get, received } = await testGateway(t, {
+    providers: { alpha: (response, request) => void promise.then(() => answer()(response, request)) },
+  })
+  const held: number[] = []
+  for (const [encoding, bytes] of [['', body] as const, ['br', brotliCompressSync(body)] as const]) {
+    const before = [MEMORY.bytes, received()] as const
+    void get('/v1/chat/completions', post(encoding, bytes)).catch(() => {})
+    await until('the provider is asked', () => received() > before[1])
+    held.push(MEMORY.bytes - before[0])
+  }
+  assert.equal(held[1], held[0])
+})
+
 test('a client that leaves while its body is decoded leaves no memory behind', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: answer() } })
   const { port } = new URL(gateway.url)

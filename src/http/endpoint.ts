@@ -24,6 +24,8 @@ export interface AdmittedRead {
 export interface Admitted extends AdmittedRead {
   /** Path of the endpoint. */
   readonly path: string
+  /** True if the client asks to keep the call, by `/keep` before its path. */
+  readonly isKept: boolean
   /** The call's slot among the open calls, released at its end. */
   readonly slot: CallSlot
   /** Refuses the call before it is on record. */
@@ -65,7 +67,7 @@ export type AnyReadEndpoint<Context> = ReadEndpoint<Context, z.ZodType, z.ZodTyp
 
 /** An endpoint that is neither a JSON read nor a call: page files, the page's sign-in, live events. */
 export interface OtherEndpoint<Context> {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly summary: string
   /** True if it answers without a key; the Host is still checked. */

@@ -64,18 +64,35 @@ interface RoutedCall extends Pick<ClaimOptions, 'callId' | 'body' | 'sessionId' 
   readonly traits: { readonly inputTokens: number }
 }
 
+/** What a call claims of the budgets of its key. */
+interface Claimed {
+  readonly claim: Claim
+  readonly budgets: readonly CallBudget[]
+  /** The route without targets of unknown price that the key may not call. */
+  readonly allowed: Route
+  /** True if the price of every remaining target is known. */
+  readonly isPriced: boolean
+}
+
 export interface KeyLimits {
   /**
    * Admits one more call of a key, or throws `rate_limited` or `budget_exceeded`. If the key has a rate,
    * returns a promise of the result; otherwise null.
    */
-  admit(keyName: string | null): Promise<void> | null
+  admit(keyName: string | null): Promise<unknown> | null
+  /** Returns true if the calls of a key reserve their possible cost. */
+  hasBudget(keyName: string | null): boolean
   /**
    * Reserves the possible cost of a call if its key has a budget. Returns the call's route without targets of
    * unknown price if the key may not call them. Throws `budget_exceeded` or `price_unknown`. Returns a
    * promise only if other gateways must be consulted.
    */
   reserve(call: RoutedCall): Route | Promise<Route>
+  /**
+   * Does the same at once, and for all targets. Returns false, and reserves nothing, if that is not possible: if a target
+   * must be left out, or if other gateways must be consulted.
+   */
+  reserveAtOnce(call: RoutedCall): boolean
 }
 
 /** Makes the limits of a configuration's keys. */
@@ -103,68 +120,76 @@ export function createLimits(deps: LimitsDeps): LimitsOf {
         { rate, limiter: rate && limiterOf(name, rate), budget },
       ]),
     )
+    /** Returns what a call claims, with its targets; null if its key has no budget. Throws if a budget is spent. */
+    const claimFor = ({ callId, keyName, sessionId, route, traits, body, others }: RoutedCall) => {
+      const { budget = [] } = limited.get(keyName ?? '') ?? {}
+      if (budget.length === 0) return null
+      const [at, on] = [now(), { keyName: keyName!, sessionId }]
+      const budgets = budgetsOf(budget, { ...on, at })
+      if (!shared) for (const each of budgets) within(each, deps) // other calls may have been admitted meanwhile
+      const unknownAt = (target: Target) => unpricedAt(price, target, at, others?.(target))
+      const allowed = withoutUnpriced(budget, keyName!, route, unknownAt)
+      const targets = allowed.candidates
+      const claim = claimOf({
+        ...{ callId, ...on, targets, textTokens: traits.inputTokens, body, price, outputOf, at, others },
+      })
+      return { claim, budgets, allowed, isPriced: !targets.some(unknownAt) }
+    }
     return {
+      hasBudget: (keyName) => (limited.get(keyName ?? '')?.budget.length ?? 0) > 0,
       admit(keyName) {
         const limit = keyName === null ? undefined : limited.get(keyName)
         if (!limit) return null
         const { rate, limiter, budget } = limit
         // The session is known only after the call has been read.
         const budgets = budgetsOf(budget, { keyName: keyName!, sessionId: null, at: now() })
-        if (shared && (budgets.length > 0 || rate)) return admitShared(shared, keyName!, budgets, rate)
+        if (shared && (budgets.length > 0 || rate)) return admitShared(shared, keyName!, budgets, rate, deps)
         for (const each of budgets) within(each, deps)
         if (!limiter) return null
-        const passed = () => {}
-        return limiter.consume(keyName!).then(passed, (refused: RateLimiterRes) => {
+        return limiter.consume(keyName!).catch((refused: RateLimiterRes) => {
           throw tooMany(keyName!, rate!, refused.msBeforeNext)
         })
       },
-      reserve({ callId, keyName, sessionId, route, traits, body, others }) {
-        const budget = keyName === null ? undefined : limited.get(keyName)?.budget
-        if (!budget || budget.length === 0) return route
-        const at = now()
-        const budgets = budgetsOf(budget, { keyName: keyName!, sessionId, at })
-        if (!shared) for (const each of budgets) within(each, deps) // other calls may have been admitted meanwhile
-        const unknownAt = (target: Target) => unpricedAt(price, target, at, others?.(target))
-        const allowed = withoutUnpriced(budget, keyName!, route, unknownAt)
-        const targets = allowed.candidates
-        const claim = claimOf({
-          ...{ callId, keyName: keyName!, sessionId, targets, textTokens: traits.inputTokens },
-          ...{ body, price, outputOf, at, others },
-        })
-        if (shared) return cover(shared, claim, budgets, allowed, !targets.some(unknownAt))
-        reserve(claim)
-        return allowed
+      reserve(call) {
+        const claimed = claimFor(call)
+        if (claimed === null) return call.route
+        if (shared) return cover(shared, claimed)
+        reserve(claimed.claim)
+        return claimed.allowed
+      },
+      reserveAtOnce(call) {
+        const claimed = claimFor(call)
+        if (claimed === null) return true
+        if (shared || claimed.allowed !== call.route) return false
+        reserve(claimed.claim)
+        return true
       },
     }
   }
 
-  async function admitShared(
-    shared: SharedLimits,
-    keyName: string,
-    budgets: readonly CallBudget[],
-    rate: KeyConfig['rate'],
-  ): Promise<void> {
-    refuse(await shared.cover(budgets, 0, () => {}), budgets, deps)
-    const wait = rate ? await shared.consume({ keyName, ...rate }) : null
-    if (wait !== null) throw tooMany(keyName, rate!, wait)
-  }
-
-  /** Does the same for shared budgets. The call waits if part of a budget must be requested. */
-  function cover(
-    shared: SharedLimits,
-    claim: Claim,
-    budgets: readonly CallBudget[],
-    route: Route,
-    priced: boolean,
-  ) {
-    const usd = shared.claimed(priced ? claim.usd : null, budgets)
+  /** Reserves at shared budgets. The call waits if part of a budget must be requested. */
+  function cover(shared: SharedLimits, { claim, budgets, allowed, isPriced }: Claimed) {
+    const usd = shared.claimed(isPriced ? claim.usd : null, budgets)
     const covered = shared.cover(budgets, usd, () => reserve({ ...claim, usd }))
     const after = (short: Uncovered | null): Route => {
       refuse(short, budgets, deps)
-      return route
+      return allowed
     }
     return covered instanceof Promise ? covered.then(after) : after(covered)
   }
+}
+
+/** Admits a call of a key with limits that several gateways share. */
+async function admitShared(
+  shared: SharedLimits,
+  keyName: string,
+  budgets: readonly CallBudget[],
+  rate: KeyConfig['rate'],
+  deps: LimitsDeps,
+): Promise<void> {
+  refuse(await shared.cover(budgets, 0, () => {}), budgets, deps)
+  const wait = rate ? await shared.consume({ keyName, ...rate }) : null
+  if (wait !== null) throw tooMany(keyName, rate!, wait)
 }
 
 /** Returns the budgets that apply to a call. */

@@ -78,7 +78,7 @@ export function openApi({ version, reads, calls, others = [] }: Described): Open
       [method.toLowerCase()]: {
         operationId: operationId(path),
         summary,
-        parameters: queryParameters(query),
+        parameters: [...pathParameters(path), ...queryParameters(query)],
         responses: {
           200: { description: 'OK', content: { [mediaType]: {} } },
           default: { $ref: '#/components/responses/Error' },

@@ -41,6 +41,8 @@ export interface RelayOptions {
 export interface RelayResult {
   readonly state: 'completed' | 'failed' | 'aborted'
   readonly errorCode: string | null
+  /** The error that the provider reported in the stream; null without one. */
+  readonly error: ProviderError | null
   readonly model: string | null
   readonly responseId: string | null
   readonly containerId: string | null
@@ -249,7 +251,8 @@ class Pump implements StreamSink {
     this.#pings?.close()
     const [model, tokens] = [this.#model, this.#tokens]
     const [responseId, containerId] = [this.#responseId, this.#containerId]
-    const result: RelayResult = { state, errorCode, model, responseId, containerId, tokens }
+    const error = this.#error
+    const result: RelayResult = { state, errorCode, error, model, responseId, containerId, tokens }
     if (state !== 'completed') this.#tell(result)
     else
       delivered(this.#response, this.#options.keyName, this.#options.idle, (whole) =>

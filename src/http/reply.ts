@@ -127,6 +127,43 @@ const RELAYED = /^(content-type|retry-after|retry-after-ms|x-should-retry)$/
  */
 const MAX_RELAYED = 8_192
 
+/** Maximum names of headers that are remembered for a dialect, because providers choose them. */
+const MAX_NAMES = 200
+const remembered = new Map<RegExp, Map<string, boolean>>()
+
+/** Returns true if clients receive a header. `relayed`: the further headers of a dialect. */
+function isRelayed(name: string, relayed: RegExp): boolean {
+  let names = remembered.get(relayed)
+  if (!names) {
+    names = new Map()
+    remembered.set(relayed, names)
+  }
+  let is = names.get(name)
+  if (is === undefined) {
+    is = RELAYED.test(name) || relayed.test(name)
+    if (names.size < MAX_NAMES) names.set(name, is)
+  }
+  return is
+}
+
+/** Returns the headers of a provider's answer that its client receives. */
+export function relayedHeaders(
+  provider: IncomingHttpHeaders,
+  relayed: RegExp,
+  mask: Mask,
+): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = { ...NOSNIFF }
+  let size = 0
+  for (const name in provider) {
+    if (provider[name] === undefined || !isRelayed(name, relayed)) continue
+    const value = String(provider[name])
+    if (size + name.length + value.length > MAX_RELAYED) continue
+    size += name.length + value.length
+    headers[name] = visible(mask(value))
+  }
+  return headers
+}
+
 /**
  * Returns the headers of a live answer: the provider's, and the call's route. See the contract's section
  * "Headers".
@@ -140,15 +177,7 @@ export function routeHeaders(
   relayed: RegExp,
   mask: Mask,
 ): OutgoingHttpHeaders {
-  const headers: OutgoingHttpHeaders = { ...NOSNIFF }
-  let size = 0
-  for (const name in provider) {
-    if (provider[name] === undefined || !(RELAYED.test(name) || relayed.test(name))) continue
-    const value = String(provider[name])
-    if (size + name.length + value.length > MAX_RELAYED) continue
-    size += name.length + value.length
-    headers[name] = visible(mask(value))
-  }
+  const headers = relayedHeaders(provider, relayed, mask)
   headers['x-gateway-request-id'] = call.id
   headers['x-gateway-provider'] = encodeHeader(target.provider)
   headers['x-gateway-model'] = encodeHeader(target.model)

@@ -17,6 +17,7 @@ import { on, REPORTED, stray } from '../shared/boundary.ts'
 import { safeJson } from '../terminal/clean.ts'
 import { asksForWebSocket } from '../websocket/handshake.ts'
 import type { Authenticate } from './auth.ts'
+import { dropBody } from './body.ts'
 import type { CallSlot, CallSlots } from './call-slots.ts'
 import type { Caller } from './caller.ts'
 import { answerBrokenRequest, serveInTurn } from './connection.ts'
@@ -30,7 +31,6 @@ import type {
   OtherEndpoint,
 } from './endpoint.ts'
 import type { KeyGuard } from './guards.ts'
-import { dropBody } from './pieces.ts'
 import { giveUpUnread, NOSNIFF, replyError, replyJson, replyTagged } from './reply.ts'
 import type { WebSockets } from './web-sockets.ts'
 
@@ -156,9 +156,20 @@ function createHandler<Read, Live>(options: ServerOptions<Read, Live>): RequestL
     const endpoint = request.method === 'POST' ? endpoints.get(request.url!) : undefined
     if (endpoint && isOpen(endpoint, options))
       new ArrivedCall(endpoint, request, response, NO_PLACES).handle()
-    else search(request, response)
+    else {
+      if (request.url!.startsWith(`${KEEP}/`)) {
+        request.url = request.url!.slice(KEEP.length)
+        kept.add(request)
+      }
+      search(request, response)
+    }
   }
 }
+
+/** Before the path of a request: the client asks to keep the call. */
+const KEEP = '/keep'
+/** Requests with this mark. */
+const kept = new WeakSet<IncomingMessage>()
 
 /** Returns true if the current configuration has an endpoint. */
 const isOpen = <Read, Live>(
@@ -180,6 +191,12 @@ function createApp<Read, Live>(options: ServerOptions<Read, Live>, ArrivedCall: 
       `There is nothing at this path. Calls go to ${served}; GET /openapi.json lists all paths.`,
     )
   })
+  const noSessions = admit({ keyParameter: 'key' }, () => {
+    throw new GatewayError(
+      'not_found',
+      'Waybill relays no Live or Realtime session, because what a session spends cannot yet be recorded before it is sent.',
+    )
+  })
   const lostReader = admit({ keyless: true }, (admitted, response, { readContext }) =>
     nowhere(admitted, response, readContext),
   )
@@ -189,9 +206,12 @@ function createApp<Read, Live>(options: ServerOptions<Read, Live>, ArrivedCall: 
       stray(error)
       response.destroy()
     },
-    onNoMatch: (request, response) => (isReader(request) ? lostReader : nothingHere)(request, response),
+    onNoMatch: (request, response) =>
+      (isSession(request) ? noSessions : isReader(request) ? lostReader : nothingHere)(request, response),
   })
-  // Calls are added first, because polka tries paths in order.
+  // Polka tries paths in order: this one has the form of a stored interaction's.
+  for (const version of ['v1', 'v1beta', 'v1alpha']) app.all(`/${version}/interactions/live`, noSessions)
+  // Calls are added before other endpoints.
   mountCalls(app, options, doors, ArrivedCall, nothingHere)
   mountReads(app, options, doors)
   mountOthers(app, options, doors)
@@ -211,7 +231,8 @@ function mountCalls<Read, Live>(
     for (const method of methods)
       app.add(method, path, (request, response) => {
         if (!isOpen(endpoint, options)) return nothingHere(request, response)
-        const places = { ...placesOf(request), keyInQuery: keyIn(request, endpoint.keyParameter) }
+        const isKept = kept.has(request)
+        const places = { ...placesOf(request), keyInQuery: keyIn(request, endpoint.keyParameter), isKept }
         new ArrivedCall(endpoint, request, response, places).handle()
       })
     const allow = [...methods, 'OPTIONS'].join(', ')
@@ -358,6 +379,7 @@ function arrivedCallsOf<Read, Live>(options: ServerOptions<Read, Live>) {
     readonly request: IncomingMessage
     readonly rest: string
     readonly query: string
+    readonly isKept: boolean
     caller!: Caller
     slot!: CallSlot
     readonly #endpoint: CallEndpoint<Live>
@@ -369,12 +391,13 @@ function arrivedCallsOf<Read, Live>(options: ServerOptions<Read, Live>) {
       endpoint: CallEndpoint<Live>,
       request: IncomingMessage,
       response: ServerResponse,
-      { rest, query, keyInQuery }: CallPlaces,
+      { rest, query, keyInQuery, isKept }: CallPlaces,
     ) {
       this.path = endpoint.path
       this.request = request
       this.rest = rest
       this.query = query
+      this.isKept = isKept
       this.#keyInQuery = keyInQuery
       this.#endpoint = endpoint
       this.#response = response
@@ -424,6 +447,12 @@ function arrivedCallsOf<Read, Live>(options: ServerOptions<Read, Live>) {
   }
 }
 
+/** Paths of OpenAI's and Google's sessions, and of the short-lived keys with which clients open them elsewhere. */
+const SESSIONS = /^\/(v1\w*\/(realtime|live|auth_tokens)(\/|$)|ws\/google\.)/
+
+/** Returns true for a session in which a provider spends money without a request for each answer. */
+const isSession = ({ path }: Request): boolean => SESSIONS.test(path)
+
 /** Returns true for a person with a browser, at an address that is not for programs. */
 const isReader = ({ method, path, headers }: Request): boolean =>
   (method === 'GET' || method === 'HEAD') &&
@@ -437,11 +466,11 @@ const placesOf = ({ params, search }: Request): Pick<AdmittedRead, 'rest' | 'que
 })
 
 /** Parts of a call's URL that the sender chose. */
-interface CallPlaces extends Pick<AdmittedRead, 'rest' | 'query'> {
+interface CallPlaces extends Pick<Admitted, 'rest' | 'query' | 'isKept'> {
   readonly keyInQuery: unknown
 }
 
-const NO_PLACES: CallPlaces = { rest: '', query: '', keyInQuery: undefined }
+const NO_PLACES: CallPlaces = { rest: '', query: '', keyInQuery: undefined, isKept: false }
 
 /** polka supports `*` only as a whole segment. */
 function patternOf(path: string): string | RegExp {

@@ -4,7 +4,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { after, detached, once } from '../shared/boundary.ts'
-import { holdsMoreValues } from '../shared/bounded-json.ts'
+import { holdsMoreValues } from '../shared/bounded.ts'
 import { createHandshake } from '../websocket/handshake.ts'
 import { requestInside } from '../websocket/inner-socket.ts'
 import { ResponsesSocket } from '../websocket/responses-socket.ts'

@@ -36,6 +36,41 @@ export function spliceMembers(text: string, values: Readonly<Record<string, Repl
   return out + text.slice(close)
 }
 
+/**
+ * Returns the bytes of a request with another value of its member `model`, and with members at its end that it does not
+ * have. `bytes`: the UTF-8 of `text`, an object with `model` once. `before`: the present model. Copies the bytes once, and
+ * reads nothing behind the model of an object that begins with it.
+ */
+export function withModel(
+  text: string,
+  bytes: Buffer,
+  before: string,
+  model: string,
+  added: Readonly<Record<string, string>> = {},
+): Buffer {
+  const opening = `{"model":${JSON.stringify(before)}`
+  let [start, end] = ['{"model":'.length, opening.length]
+  if (!text.startsWith(opening))
+    scanMembers(text, (name, _, valueStart, valueEnd) => {
+      if (name === 'model') [start, end] = [valueStart, valueEnd]
+    })
+  // Only ASCII has one byte for each character.
+  const placeOf = (at: number) => (text.length === bytes.length ? at : Buffer.byteLength(text.slice(0, at)))
+  let tail = ''
+  for (const name in added) tail += `,${JSON.stringify(name)}:${added[name]}`
+  const close = tail === '' ? bytes.length : bytes.lastIndexOf('}')
+  const [from, to] = [placeOf(start), placeOf(end)]
+  const made = Buffer.allocUnsafe(
+    bytes.length - (to - from) + Buffer.byteLength(model) + Buffer.byteLength(tail),
+  )
+  let at = bytes.copy(made, 0, 0, from)
+  at += made.write(model, at)
+  at += bytes.copy(made, at, to, close)
+  at += made.write(tail, at)
+  bytes.copy(made, at, close)
+  return made
+}
+
 /** Returns a replacement that changes members of an object and leaves any other value as it is. */
 export const inObject =
   (values: Readonly<Record<string, Replacement>>): Replacement =>

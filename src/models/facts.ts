@@ -18,6 +18,11 @@ const FACTS = {
     .describe(
       'The endpoints that serve the model, if it does not serve conversations: `audio/speech`, `rerank`.',
     ),
+  dialects: z
+    .array(z.string().min(1))
+    .describe(
+      'The dialects in which its provider serves the model, if not in all that it speaks: `interactions`. Calls in other dialects are translated.',
+    ),
   context: tokens.describe('The longest input that it accepts, in tokens.'),
   output: tokens.describe('The largest output limit that a request may have, in tokens.'),
   thinking: z
@@ -334,12 +339,17 @@ function configuredFacts(models: ConfiguredModels): FactLayer {
 }
 
 const FILE = 'src/models/models.yaml'
+/** The facts of the file as JSON, which the build puts into the program: to parse the file takes a tenth of its start. */
+declare const PACKAGE_FACTS: string | undefined
 let own: FactLayer | undefined
 let table: FactTable | undefined
 
 /** Returns the facts included in the package. */
 export function packageFacts(): FactLayer {
-  own ??= parseFacts(readFileSync(packageFile(FILE), 'utf8'), FILE, 'package')
+  own ??=
+    typeof PACKAGE_FACTS === 'undefined'
+      ? parseFacts(readFileSync(packageFile(FILE), 'utf8'), FILE, 'package')
+      : (JSON.parse(PACKAGE_FACTS) as FactLayer)
   return own
 }
 

@@ -33,6 +33,8 @@ export function listedModels(text: string): ListedModel[] {
 
 /** Providers' field names for the two limits. */
 const CONTEXT = [
+  'loaded_context_length', // LM Studio: the window in force, which is shorter than the model's own
+  'max_model_len',
   'max_input_tokens',
   'inputTokenLimit',
   'context_length',
@@ -42,7 +44,7 @@ const CONTEXT = [
 const OUTPUT = ['max_tokens', 'outputTokenLimit', 'max_completion_tokens']
 
 function factsIn(entry: Json): Facts {
-  const context = countIn(entry, CONTEXT)
+  const context = countIn(entry, CONTEXT) ?? countIn(entry.meta, ['n_ctx', 'n_ctx_train']) // the last two: llama.cpp
   const output = countIn(entry, OUTPUT) ?? countIn(entry.top_provider, OUTPUT)
   const thinking = thinkingIn(member(entry.capabilities, 'thinking'))
   const efforts = effortsIn(member(entry.capabilities, 'effort'))

@@ -10,9 +10,10 @@ const row = z.strictObject({
   provider: z.string().min(1),
   /**
    * `model`: unknown, retired, not offered or not served. `content`: the client's own fault, in spite of a status that
-   * stands for the account. Every other cause concerns the account or its place.
+   * stands for the account, or for a fault of the server. `key`: the sentence is not shown, because it may contain a part of
+   * the key. Every other cause concerns the account or its place.
    */
-  cause: z.enum(['credit', 'limit', 'account', 'region', 'model', 'content']),
+  cause: z.enum(['credit', 'limit', 'account', 'key', 'region', 'model', 'content']),
   status: z.array(z.int().min(400).max(599)).min(1),
   /** Values of `code`, `type`, `status` or `reason`. */
   codes: z.array(z.string().min(1)).default([]),
@@ -27,7 +28,7 @@ const file = z.strictObject({
   refusals: z.array(row.refine(({ codes, says }) => codes.length > 0 || says !== undefined)),
 })
 
-export type RefusalRow = z.output<typeof row>
+type RefusalRow = z.output<typeof row>
 
 /** A provider's answer that refuses a request. */
 export interface Refusing {

@@ -22,6 +22,7 @@ export function createFeed(): Feed {
   const listeners = new Map<object, { readonly keyName: string | undefined; hear(event: CallEvent): void }>()
   const tell = (watched: WatchedCall, end?: CallEnd) => {
     const { id, keyName } = watched.call
+    if (listeners.size === 0) return
     let event: CallEvent | null = null
     for (const listener of listeners.values()) {
       if (listener.keyName !== undefined && listener.keyName !== keyName) continue

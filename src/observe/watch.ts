@@ -4,8 +4,9 @@
 import type { Call, CallOutcome, Route, Target } from '../core/call.ts'
 import { costOfCall, type KnownCost, savedOfCall } from '../core/record.ts'
 import { clock } from '../shared/clock.ts'
+import type { Mask } from '../shared/redact.ts'
 import type { Store } from '../store/store.ts'
-import type { EndedAttempt, Write } from '../store/writes.ts'
+import { type EndedAttempt, maskedUsage, type Write } from '../store/writes.ts'
 
 /** A recorded call. */
 export interface WatchedCall {
@@ -48,35 +49,51 @@ export interface Observer {
   closed?(watched: WatchedCall, end: CallEnd): void
 }
 
+/** Joins observers to one. Only those that listen to an event are called for it. */
+function listeners(observers: readonly Observer[], onFault: (error: unknown) => void): Required<Observer> {
+  const all = (event: keyof Observer) => {
+    const hear = observers.flatMap((observer) => observer[event]?.bind(observer) ?? []) as ((
+      ...told: unknown[]
+    ) => void)[]
+    return (first: unknown, second?: unknown) => {
+      for (const each of hear)
+        try {
+          each(first, second)
+        } catch (error) {
+          onFault(error)
+        }
+    }
+  }
+  return {
+    opened: all('opened'),
+    recorded: all('recorded'),
+    attempted: all('attempted'),
+    fellBack: all('fellBack'),
+    changed: all('changed'),
+    closed: all('closed'),
+  }
+}
+
 /**
  * Returns the store's `open` and `write`, with observers of each write. An observer's exception is passed
- * only to `onFault`, because observers must never prevent a write.
+ * only to `onFault`, because observers must never prevent a write. `mask`: returns the present mask of usages.
  */
 export function watchWrites(
   { open, write }: Pick<Store, 'open' | 'write'>,
   observers: readonly Observer[],
   onFault: (error: unknown) => void,
+  mask: () => Mask,
 ): Pick<Store, 'open' | 'write'> {
   const calls = new Map<string, WatchedCall>()
-  const tell = (say: (observer: Observer) => void) => {
-    for (const observer of observers) {
-      try {
-        say(observer)
-      } catch (error) {
-        onFault(error)
-      }
-    }
-  }
+  const tell = listeners(observers, onFault)
   const tellEnd = (write: Extract<Write, { kind: 'close' }>) => {
     const { id, outcome, requestsSent, target, ended } = write
     const watched = calls.get(id)
     calls.delete(id)
     const [cost, savedUsd] = [costOfCall(write), savedOfCall(write)]
     const end = { target, outcome, requestsSent, cost, savedUsd, closing: write }
-    tell((observer) => {
-      if (ended) observer.attempted?.(ended)
-      if (watched) observer.closed?.(watched, end)
-    })
+    if (ended) tell.attempted(ended)
+    if (watched) tell.closed(watched, end)
   }
 
   const writeNext = async (next: Extract<Write, { kind: 'next' }>) => {
@@ -87,12 +104,10 @@ export function watchWrites(
     const { fallbacks, target } = next
     const watched = before && { ...before, fallbacks, target, requestsSent: next.requestsSent + 1 }
     if (watched) calls.set(next.id, watched)
-    tell((observer) => {
-      observer.recorded?.(ms)
-      observer.attempted?.(next.ended)
-      if (watched && watched.fallbacks > before.fallbacks) observer.fellBack?.(watched)
-      if (watched) observer.changed?.(watched)
-    })
+    tell.recorded(ms)
+    tell.attempted(next.ended)
+    if (watched && watched.fallbacks > before.fallbacks) tell.fellBack(watched)
+    if (watched) tell.changed(watched)
   }
 
   return {
@@ -105,14 +120,13 @@ export function watchWrites(
         const requestsSent = call.cache === 'HIT' ? 0 : 1
         const watched = { call, route, fallbacks: 0, target: route.candidates[0], requestsSent, ttftMs: null }
         calls.set(call.id, watched)
-        tell((observer) => {
-          observer.recorded?.(ms)
-          observer.opened?.(watched)
-        })
+        tell.recorded(ms)
+        tell.opened(watched)
         done(null)
       })
     },
-    write(what) {
+    write(given) {
+      const what = maskedUsage(given, mask)
       if (what.kind === 'next') return writeNext(what)
       const written = write(what)
       if (what.kind === 'close') tellEnd(what)
@@ -121,7 +135,7 @@ export function watchWrites(
         if (before) {
           const watched = { ...before, ttftMs: what.ttftMs }
           calls.set(what.id, watched)
-          tell((observer) => observer.changed?.(watched))
+          tell.changed(watched)
         }
       }
       return written

@@ -27,10 +27,12 @@ export function matches(filter: Filter, record: CallRecord): boolean {
     if (!asked) return true
     const value = (record as Record<string, unknown>)[asked.name]
     if (asked.field.filterNone && wanted === 'none') return value === null
+    if (asked.field.filterNone && wanted === 'some') return value !== null
     if (asked.field.kind === 'status' && wanted === 'ok') return record.state === 'completed'
     if (asked.field.kind === 'status' && wanted === 'error')
       return ['failed', 'interrupted'].includes(record.state)
     if (asked.field.kind === 'count' && wanted === 'some') return Number(value) > 0
+    if (asked.name === 'client' && String(value).split('/', 1)[0] === wanted) return true
     return value !== null && String(value) === wanted
   })
 }

@@ -47,9 +47,9 @@ export function ms(value: number | null | undefined): string {
 
 export function bytes(value: number | null | undefined): string {
   if (value == null) return NONE
-  if (value < 1_000) return `${value} B`
-  const power = Math.min(4, Math.floor(Math.log10(value) / 3))
-  return `${(value / 1_000 ** power).toPrecision(3)} ${' kMGT'[power]}B`
+  if (value < 1_024) return `${value} B`
+  const power = Math.min(4, Math.floor(Math.log2(value) / 10))
+  return `${plain.format(Number((value / 1_024 ** power).toPrecision(3)))} ${' KMGT'[power]}iB`
 }
 
 export const percent = (share: number | null | undefined): string =>

@@ -3,6 +3,7 @@
 import type { z } from 'zod'
 import type { CallRecord } from '../core/record.ts'
 import type { health } from '../endpoints/health.ts'
+import type { keptCall, keptCalls } from '../endpoints/kept.ts'
 import type { keys } from '../endpoints/keys.ts'
 import type { learnedRefusals } from '../endpoints/learned-refusals.ts'
 import type { readyz } from '../endpoints/readyz.ts'
@@ -27,6 +28,8 @@ export type RoutesAnswer = Answer<typeof routes>
 export type ResolveAnswer = Answer<typeof resolve>
 export type SessionsAnswer = Answer<typeof sessions>
 export type SessionAnswer = Answer<typeof sessionRead>
+export type CallBodies = Answer<typeof keptCall>
+export type KeptSession = Answer<typeof keptCalls>
 export type Keys = Answer<typeof keys>
 export type LearnedAnswer = Answer<typeof learnedRefusals>
 export type HealthAnswer = Answer<typeof health>

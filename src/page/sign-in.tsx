@@ -39,6 +39,7 @@ export function SignIn() {
             autocomplete="current-password"
             spellcheck={false}
             required
+            ref={(field) => field?.focus()}
             value={key.value}
             onInput={(event) => {
               key.value = event.currentTarget.value

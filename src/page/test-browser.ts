@@ -59,6 +59,13 @@ export async function openTab(
   browser ??= chromium.launch({ executablePath: EXECUTABLE, args: FLAGS })
   const context = await (await browser).newContext({ viewport: { width: 1400, height: 900 }, ...options })
   const page = await context.newPage()
+  const goto = page.goto.bind(page)
+  // Chromium drops its connections when an interface of the machine appears, such as that of a container.
+  page.goto = (...to) =>
+    goto(...to).catch((error) => {
+      if (!String(error).includes('ERR_NETWORK_CHANGED')) throw error
+      return goto(...to)
+    })
   page.setDefaultTimeout(120_000) // ends what hangs, and judges no speed
   const complaints: string[] = []
   const { origin } = new URL(url)

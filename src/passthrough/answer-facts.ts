@@ -1,12 +1,14 @@
 // Facts in an otherwise uninterpreted answer: its model, its usage, and the error that ended it. Reads JSON or
 // the last events of a stream, without the bytes of pictures and sounds, and up to a bounded size. Pure.
 import { NO_TOKENS, type Tokens } from '../core/call.ts'
+import { tokensOf as interactionTokens } from '../dialects/interactions/read-answer.ts'
 import { isObject, type Json, textOf, tokenCount } from '../dialects/json.ts'
-import { errorOf } from '../dialects/openai-errors.ts'
+import { errorOf } from '../dialects/openai.ts'
 import { KNOWN_TO_OPENAI, kindsIn, reportedIn, servedIn, unknownIn } from '../dialects/served.ts'
-import { holdsMoreValues } from '../shared/bounded-json.ts'
+import { holdsMoreValues } from '../shared/bounded.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 import { eventsIn } from '../shared/event-text.ts'
+import type { Operation } from './operations.ts'
 import { StringShortener } from './short-strings.ts'
 
 /** Maximum bytes of an answer that are stored for reading, long strings shortened. */
@@ -112,9 +114,19 @@ const isPicture = (item: unknown): boolean =>
 const withPictures = (tokens: Tokens | null, images: number): Tokens | null =>
   images === 0 ? tokens : { ...(tokens ?? NO_TOKENS), images }
 
-/** Returns the tokens that an answer or an event of OpenAI, Anthropic or Jina reports. */
+/**
+ * Returns the tokens with a price. OpenAI charges a decision for its input alone, cached or not, and nothing for its
+ * output.
+ */
+export const billedFor = ({ group, owner }: Operation, tokens: Tokens | null): Tokens | null =>
+  tokens && group === 'decisions' && owner === 'chat'
+    ? { ...tokens, output: 0, cached_input: null, cache_write: null }
+    : tokens
+
+/** Returns the tokens that an answer or an event of OpenAI, Anthropic, Google or Jina reports. */
 export function answerTokens(json: Json): Tokens | null {
   const { usage, data } = json
+  if (isObject(usage) && 'total_input_tokens' in usage) return interactionTokens(usage)
   const [first] = Array.isArray(data) ? data : [json]
   return isObject(usage) ? reportedTokens(usage, isObject(first) && typeof first.b64_json === 'string') : null
 }

@@ -2,39 +2,32 @@
 // model, records the call, and then relays both bodies. Tries another target only while nothing has been sent. Every
 // open record is eventually closed.
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { answerOf } from '../call/ask-for-kept.ts'
-import { maskedCode } from '../call/closing.ts'
+import { closingOf } from '../call/answer.ts'
 import type { CallContext } from '../call/context.ts'
+import { describedCall, withoutCredentialless } from '../call/find-route.ts'
+import { GeneralCall } from '../call/general-call.ts'
+import { answerOf } from '../call/kept-answers.ts'
 import { reach, withoutForeign } from '../call/objects.ts'
-import { maskingOwn, withoutCredentialless } from '../call/own-credential.ts'
-import {
-  type AttemptEnd,
-  type Call,
-  type CallOutcome,
-  type Route,
-  type Target,
-  timeOfId,
-} from '../core/call.ts'
+import type { AttemptEnd, CallOutcome, Target } from '../core/call.ts'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
 import { traceHeaders, traceparentOf } from '../core/tracing.ts'
 import { type Credential, type CredentialAnswer, CredentialError } from '../credentials/credentials.ts'
 import { errorCode, isObject, member } from '../dialects/json.ts'
 import { DIALECTS } from '../dialects/registry.ts'
+import { countPiece, decodedBody } from '../http/body.ts'
 import { uploadsIn, withoutUploadToken } from '../http/caller.ts'
 import { agentOf, sessionOf } from '../http/client.ts'
-import { decodedBody } from '../http/decoded-body.ts'
 import type { Admitted } from '../http/endpoint.ts'
-import { countPiece } from '../http/pieces.ts'
 import { delivered, replyError, replyRelayed, routeHeaders, untilRead } from '../http/reply.ts'
 import type { Cost } from '../pricing/cost.ts'
 import { MAX_ERROR_BYTES } from '../providers/attempt-result.ts'
-import { detached, once, REPORTED, stray } from '../shared/boundary.ts'
+import { detached, once, type REPORTED } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 import { clock } from '../shared/clock.ts'
 import { ANSWER_WEIGHT } from '../shared/memory.ts'
 import { withoutKey } from '../shared/query-key.ts'
 import type { ObjectMaker } from '../store/reads.ts'
-import { type AnswerFacts, AnswerReader, NO_FACTS } from './answer-facts.ts'
+import { type AnswerFacts, AnswerReader, billedFor, NO_FACTS } from './answer-facts.ts'
 import { priceOfOne, ResultLines } from './batch-usage.ts'
 import { reserve } from './budget.ts'
 import { type Broken, PassthroughExchange, type Receiver } from './exchange.ts'
@@ -48,7 +41,7 @@ import {
   showAnswer,
 } from './held-answer.ts'
 import { nameInPath, uploadName } from './objects.ts'
-import type { Found, Operation } from './operations.ts'
+import { type Found, isAboutObjects, isProvidersSkill, type Operation } from './operations.ts'
 import {
   forwardedHeaders,
   providerHeaders,
@@ -74,32 +67,22 @@ const UNCOUNTED_BYTES = 2 ** 14
 /** Cost of requests that no provider charges for. */
 const FREE: Cost = { usd: 0, missing: [], price: null }
 
-export class PassthroughCall implements Receiver {
+export class PassthroughCall extends GeneralCall<PassthroughExchange> implements Receiver {
   readonly #found: Found
   readonly #operation: Operation
-  readonly #admitted: Admitted
-  readonly #response: ServerResponse
-  readonly #context: CallContext
   readonly #upload: Upload
   /** True if the client compressed the body. */
   readonly #isDecoded: boolean
-  /** Arrival in ms of the `performance` clock. */
-  readonly #start = clock.monotonic()
-  #state: 'arriving' | 'on record' | 'closed' = 'arriving'
-  #isGone = false
 
   // The call, known once it is recorded.
-  #call!: Call
   #directed!: Directed
   /** The call that made the requested object; null if no object is requested. */
   #maker: ObjectMaker | null = null
-  #route!: Route
   #head!: Buffer
   #forwarded!: readonly string[]
 
   // The attempt.
   #index = 0
-  #exchange: PassthroughExchange | null = null
   #credential: Credential | null = null
   /** The credential until it has been told the outcome. */
   #unsettled: Credential | null = null
@@ -134,11 +117,9 @@ export class PassthroughCall implements Receiver {
   #refusal: GatewayError | null = null
 
   constructor(found: Found, admitted: Admitted, response: ServerResponse, context: CallContext) {
+    super(admitted, response, context, clock.monotonic())
     this.#found = found
     this.#operation = found.operation
-    this.#admitted = admitted
-    this.#response = response
-    this.#context = maskingOwn(context, admitted.caller.credential)
     const { request, slot } = admitted
     const body = decodedBody(request, context.config.server.body_limit, slot)
     this.#isDecoded = body !== request
@@ -148,27 +129,24 @@ export class PassthroughCall implements Receiver {
   /** Never rejects. */
   async run(): Promise<void> {
     const close = () => {
-      if (!this.#response.writableFinished) this.#leave()
+      if (!this.response.writableFinished) this.leave()
     }
-    once(this.#response, 'close', close, this.broken)
+    once(this.response, 'close', close, this.broken)
     try {
-      await this.#context.limits.admit(this.#admitted.caller.name)
+      await this.context.limits.admit(this.admitted.caller.name)
       await this.#prepare()
-      await this.#record()
+      this.record()
     } catch (error) {
-      this.#upload.discard()
-      this.#admitted.refuse(error)
-      return
+      this.refuse(error)
     }
-    await this.#attempt()
   }
 
   /** Reads the beginning of the body, finds the targets, and reserves the possible cost. */
   async #prepare(): Promise<void> {
-    const { request, caller, requestId, slot } = this.#admitted
+    const { request, caller, requestId, slot } = this.admitted
     const { headers } = request
     this.#head = await this.#upload.head()
-    slot.hold(this.#head.length, (error) => this.#fault(error))
+    slot.hold(this.#head.length, (error) => this.fault(error))
     slot.complete()
     const type = headers['content-type']
     if (!this.#operation.path.startsWith('/upload/')) refuseUnreadable(this.#head, type)
@@ -177,37 +155,32 @@ export class PassthroughCall implements Receiver {
     this.#hasResults =
       this.#maker !== null &&
       /\/(results|content)$/.test(this.#operation.path) &&
-      (await openBatch(this.#maker, this.#context)) !== null
+      (await openBatch(this.#maker, this.context)) !== null
     this.#directed = this.#maker
-      ? toKeeper(this.#maker, this.#operation, this.#context)
-      : direct(this.#operation, head, this.#context)
-    const route = withoutCredentialless(this.#directed.route, caller.credential, this.#context)
+      ? toKeeper(this.#maker, this.#operation, this.context)
+      : direct(this.#operation, head, this.context)
+    const route = withoutCredentialless(this.#directed.route, caller.credential, this.context)
     this.#forwarded = forwardedHeaders(headers, this.#operation.owner)
-    this.#context.keyGuard.forwarded(this.#forwarded, headers)
+    this.context.keyGuard.forwarded(this.#forwarded, headers)
     const sessionId = sessionOf(headers, [])
     const whole = head.isJson && this.#upload.isWhole ? this.#head : null
-    this.#route = await reserve(
+    this.route = await reserve(
       { callId: requestId, keyName: caller.name, sessionId, operation: this.#operation, route, whole },
-      this.#context,
+      this.context,
     )
-    this.#call = {
-      id: requestId,
-      createdAt: timeOfId(requestId),
-      endpoint: this.#operation.path,
-      method: this.#operation.method,
-      requestedModel: this.#directed.requestedModel,
-      objectId: this.#found.id,
-      sessionId,
-      agentId: agentOf(headers),
-      purpose: 'background', // not a turn of a conversation
-      client: this.#context.clientOf(headers),
-      traceparent: this.#context.tracing && traceparentOf(headers),
-      keyName: caller.name,
-      stream: memberOf(head, 'stream')?.value === 'true',
-      replayed: this.#context.replay,
-      transport: 'http',
-      cache: 'BYPASS',
-    }
+    const { path: endpoint, method } = this.#operation
+    const model = this.#directed.requestedModel
+    const described = describedCall(
+      this.admitted,
+      { model, stream: memberOf(head, 'stream')?.value === 'true' },
+      {
+        ...{ sessionId, agentId: agentOf(headers), transport: 'http', cache: 'BYPASS' },
+        purpose: 'background', // not a turn of a conversation
+        traceparent: this.context.tracing && traceparentOf(headers),
+      },
+      this.context,
+    )
+    this.call = { ...described, endpoint, method, objectId: objectIn(this.#found) }
   }
 
   /** Returns the call that made the requested object. Rejects if the request names an object of another key. */
@@ -215,18 +188,23 @@ export class PassthroughCall implements Receiver {
     const { owner, path } = this.#operation
     // A purpose may come after the file, or again.
     const purpose = this.#upload.isWhole ? memberOf(head, 'purpose')?.value : undefined
-    this.#hasRequests = path.endsWith('/files') ? owner === 'chat' && (purpose ?? 'batch') === 'batch' : true
+    this.#hasRequests = path.endsWith('/files')
+      ? owner === 'chat' && (purpose ?? 'batch') === 'batch'
+      : this.#operation.group !== 'skills'
     for await (const _ of this.#checked([this.#head]));
     const name = this.#requested(head)
     if (name === null) return null
-    const makers = await reach([name], [], this.#admitted.caller, this.#context)
+    const isShared = this.#operation.method === 'GET' && isProvidersSkill(this.#operation, name)
+    const makers = await reach(
+      ...([isShared ? [] : [name], [name], this.admitted.caller, this.context] as const),
+    )
     return makers.get(name) ?? null
   }
 
   /** Returns the name of the requested object; null if none is requested. */
   #requested(head: Head): string | null {
     const { operation, id } = this.#found
-    const { caller, query } = this.#admitted
+    const { caller, query } = this.admitted
     if (id !== null) return nameInPath(id, operation.owner)
     const [upload, another] = operation.path.startsWith('/upload/') ? uploadsIn(query) : []
     if (another !== undefined)
@@ -240,69 +218,56 @@ export class PassthroughCall implements Receiver {
     throw new GatewayError('invalid_request', message, { param: 'input_file_id' })
   }
 
-  /** Records the call before its first byte is sent. Rejects if the write fails. */
-  #record(): Promise<void> {
-    return new Promise((recorded, refused) =>
-      this.#context.store.open({ kind: 'open', call: this.#call, route: this.#route }, (cause) => {
-        if (cause === null) {
-          this.#state = 'on record'
-          recorded()
-        } else {
-          const message = 'The call was refused: it could not be recorded.'
-          refused(new GatewayError('log_unavailable', message, { cause }))
-        }
-      }),
-    )
+  protected send(): void {
+    detached(this.#attempt(), this.broken)
   }
 
   /** Sends the call to its current target. */
   async #attempt(): Promise<void> {
     try {
-      if (this.#isGone) {
+      if (this.isGone) {
         this.failed({ outcome: 'not_sent', code: 'client_closed', message: 'the client disconnected' })
         return
       }
       const target = this.#target
-      const provider = this.#context.providers.get(target.provider)!
+      const provider = this.context.providers.get(target.provider)!
       this.#credential = null
-      const { credential: caller = null } = this.#admitted.caller
-      const { keyName, sessionId } = this.#call
+      const { credential: caller = null } = this.admitted.caller
+      const { keyName, sessionId } = this.call
       const session = sessionId === null ? null : `${keyName} ${sessionId}`
       this.#credential = await provider.credentials.take({ caller, session, tried: this.#triedCredentials })
       this.#unsettled = this.#credential
       if (this.#credential.needsBody) await this.#readWhole()
       const { owner, method } = this.#operation
       const headers = providerHeaders(this.#forwarded, this.#credential.key, owner)
-      if (provider.trace && this.#context.tracing)
-        headers.push(
-          ...traceHeaders(this.#call, this.#n, this.#context.tracing, this.#admitted.request.headers),
-        )
+      if (provider.trace && this.context.tracing)
+        headers.push(...traceHeaders(this.call, this.#n, this.context.tracing, this.admitted.request.headers))
       const begin = this.#beginFor(target)
       const plain = { path: this.#pathAt(provider.basePath), headers, body: begin }
       const request = (await this.#credential.complete?.(plain, method)) ?? plain
-      const { idle, answer } = this.#context.config.resilience
+      const { idle, answer } = this.context.config.resilience
       this.#answerBy ??= clock.monotonic() + answer
       // All pages of a list are one answer.
       const left = this.#pages === 0 ? answer : Math.max(this.#answerBy - clock.monotonic(), 0)
-      this.#exchange = new PassthroughExchange(this, keyName, { idle, answer: left })
-      if (this.#isGone) return this.#exchange.abort()
+      this.exchange = new PassthroughExchange(this, keyName, { idle, answer: left })
+      if (this.isGone) return this.exchange.abort()
       provider.dispatcher.dispatch(
         {
           ...{ origin: provider.origin, path: request.path, method, headersTimeout: 0, bodyTimeout: 0 },
-          ...this.#body(request.headers, begin, this.#exchange),
+          ...this.#body(request.headers, begin, this.exchange),
         },
-        this.#exchange,
+        this.exchange,
       )
     } catch (error) {
       if (error instanceof CredentialError)
         this.failed({ outcome: 'not_sent', code: 'upstream_refused', message: error.message })
       else if (this.#upload.isGone) this.failed({ ...ABORTED, outcome: 'not_sent' })
-      else this.#fault(error)
+      else this.fault(error)
     }
   }
 
   get #target(): Target {
-    return this.#route.candidates[this.#index]!
+    return this.route.candidates[this.#index]!
   }
 
   /** Number of the current attempt, from 1. */
@@ -312,19 +277,20 @@ export class PassthroughCall implements Receiver {
 
   #pathAt(basePath: string): string {
     const { path, owner } = this.#operation
-    const query = withPage(withoutUploadToken(withoutKey(this.#admitted.query)), this.#page, owner)
-    const asked = path.replace('{id}', this.#found.id ?? '')
+    const query = withPage(withoutUploadToken(withoutKey(this.admitted.query)), this.#page, owner)
+    const { id, version } = this.#found
+    const asked = path.replace('{id}', id ?? '').replace('{version}', version ?? '')
     return `${providerPath(asked, owner, basePath)}${query && `?${query}`}`
   }
 
   /** Reads the rest of the body, up to the limit for bodies, because its signature needs all of it. */
   async #readWhole(): Promise<void> {
     if (this.#hasNoBody || this.#upload.isWhole) return
-    const { body_limit } = this.#context.config.server
+    const { body_limit } = this.context.config.server
     const pieces = new BytePieces()
     let refused: GatewayError | null = null
     for await (const piece of this.#pieces(this.#head)) {
-      this.#admitted.slot.hold(piece.length, (error) => {
+      this.admitted.slot.hold(piece.length, (error) => {
         refused = error
       })
       pieces.add(piece)
@@ -336,7 +302,7 @@ export class PassthroughCall implements Receiver {
       if (refused) throw refused
     }
     if (refused) throw refused
-    this.#admitted.slot.complete()
+    this.admitted.slot.complete()
     this.#head = pieces.joined()
   }
 
@@ -349,7 +315,8 @@ export class PassthroughCall implements Receiver {
     if (this.#hasNoBody) return Buffer.alloc(0)
     const place = this.#directed.model
     const isJson = place !== null && this.#head[place.start] === 0x22
-    const change = place && { ...place, bytes: Buffer.from(isJson ? JSON.stringify(model) : model) }
+    const name = this.#operation.owner === 'gemini' ? `models/${model.replace(/^models\//, '')}` : model
+    const change = place && { ...place, bytes: Buffer.from(isJson ? JSON.stringify(name) : name) }
     return spliced(this.#head, change)
   }
 
@@ -357,15 +324,15 @@ export class PassthroughCall implements Receiver {
   #body(headers: string[], begin: Buffer, exchange: PassthroughExchange) {
     if (this.#hasNoBody) return { headers, body: null }
     if (this.#upload.isWhole) return { headers, body: begin }
-    const { 'content-length': length } = this.#admitted.request.headers
+    const { 'content-length': length } = this.admitted.request.headers
     if (length !== undefined && !this.#isDecoded)
       headers.push('content-length', String(Number(length) + begin.length - this.#head.length))
     return { headers, body: exchange.taking(this.#pieces(begin)) as never }
   }
 
   #checked(pieces: AsyncIterable<Buffer> | Iterable<Buffer>) {
-    const { caller } = this.#admitted
-    return caller.role === 'admin' ? pieces : withoutForeign(pieces, this.#hasRequests, caller, this.#context)
+    const { caller } = this.admitted
+    return caller.role === 'admin' ? pieces : withoutForeign(pieces, this.#hasRequests, caller, this.context)
   }
 
   /** Returns the body piece by piece. Refuses a piece that names an object of another key. */
@@ -387,18 +354,18 @@ export class PassthroughCall implements Receiver {
       return true
     }
     this.#settle(answerOf(status, headers, ''))
-    this.#ttftMs = this.#elapsed()
+    this.#ttftMs = this.elapsed()
     if (isHeld(this.#operation)) {
       this.#held = new BytePieces()
       return true
     }
     this.#reader = new AnswerReader(headers['content-type'])
-    const isFile = this.#operation.group === 'files' || this.#operation.group === 'batches'
-    if (!isFile && JSON_TYPE.test(headers['content-type'] ?? '')) this.#short = new BytePieces()
+    if (!isAboutObjects(this.#operation) && JSON_TYPE.test(headers['content-type'] ?? ''))
+      this.#short = new BytePieces()
     if (this.#maker && status === 200 && this.#hasResults)
-      this.#lines = new ResultLines(priceOfOne(this.#maker, this.#context.price, this.#context.now()))
+      this.#lines = new ResultLines(priceOfOne(this.#maker, this.context.price, this.context.now()))
     if (!this.#short) this.#begin()
-    const started = this.#context.store.write({ kind: 'streaming', id: this.#call.id, ttftMs: this.#ttftMs })
+    const started = this.context.store.write({ kind: 'streaming', id: this.call.id, ttftMs: this.#ttftMs })
     detached(started, this.broken)
     return false
   }
@@ -432,11 +399,11 @@ export class PassthroughCall implements Receiver {
   /** Begins an answer that is relayed as it arrives. */
   #begin(): void {
     const { status, headers } = this.#answered!
-    this.#response.writeHead(status, { ...this.#headersFrom(headers), 'cache-control': 'no-store' })
+    this.response.writeHead(status, { ...this.#headersFrom(headers), 'cache-control': 'no-store' })
   }
 
   #relay(bytes: Buffer): boolean {
-    if (this.#response.write(bytes)) return true
+    if (this.response.write(bytes)) return true
     this.#resumeWhenRead()
     return false
   }
@@ -446,7 +413,7 @@ export class PassthroughCall implements Receiver {
     const more = ANSWER_WEIGHT * bytes - this.#taken
     if (more < UNCOUNTED_BYTES) return true
     try {
-      this.#admitted.slot.take(more)
+      this.admitted.slot.take(more)
     } catch (error) {
       this.#giveUp(asGatewayError(error))
       return false
@@ -457,24 +424,24 @@ export class PassthroughCall implements Receiver {
 
   #giveUp(error: GatewayError): void {
     this.#refusal = error
-    this.#exchange?.abort()
+    this.exchange?.abort()
   }
 
   /** Resumes the answer when the client has read it so far. More pieces may arrive after the pause. */
   #resumeWhenRead(): void {
     if (this.#awaitsReader) return
     this.#awaitsReader = true
-    const { idle } = this.#context.config.resilience
-    const read = untilRead(this.#response, this.#call.keyName, idle).then(() => {
+    const { idle } = this.context.config.resilience
+    const read = untilRead(this.response, this.call.keyName, idle).then(() => {
       this.#awaitsReader = false
-      this.#exchange?.resume()
+      this.exchange?.resume()
     })
     detached(read, this.broken)
   }
 
   ended(): void {
     detached(this.#finish(), (error) => {
-      if (!(error instanceof GatewayError) || error.code !== 'upstream_invalid') return this.#fault(error)
+      if (!(error instanceof GatewayError) || error.code !== 'upstream_invalid') return this.fault(error)
       this.#refusal = error
       this.failed({ outcome: 'failed', code: error.code, message: error.message })
     })
@@ -491,44 +458,43 @@ export class PassthroughCall implements Receiver {
     if (this.#held) return this.#answerHeld(this.#held.joined())
     // A file with only errors does not show the usage of the other requests.
     if (this.#lines && (this.#lines.answered > 0 || this.#operation.owner === 'messages'))
-      await settleBatch(this.#maker!, this.#lines.usage(), this.#context)
+      await settleBatch(this.#maker!, this.#lines.usage(), this.context)
     if (this.#short) this.#reply(this.#short.joined())
-    else this.#response.end()
+    else this.response.end()
     this.#closeDelivered(this.#reader!.facts())
   }
 
   /** Sends an answer that had to be read first. */
   async #answerHeld(body: Buffer): Promise<void> {
     const { status, headers } = this.#answered!
-    const [operation, admitted, maker] = [this.#operation, this.#admitted, this.#maker]
+    const [operation, admitted, maker] = [this.#operation, this.admitted, this.#maker]
     const ttftMs = this.#ttftMs!
     const held = { operation, admitted, maker, ttftMs, headers, body }
-    const shown = await showAnswer(held, this.#context)
+    const shown = await showAnswer(held, this.context)
     if (shown.nextPage !== null && this.#pages < MAX_PAGES) {
       this.#pages++
       this.#page = shown.nextPage
       return this.#attempt()
     }
     const own = this.#headersFrom(headers)
-    const address = ownUploadAddress(headers['x-goog-upload-url'], admitted, this.#context)
+    const address = ownUploadAddress(headers['x-goog-upload-url'], admitted, this.context)
     if (address !== null) own['x-goog-upload-url'] = address
-    if (status === 204) this.#response.writeHead(status, own).end()
-    else replyRelayed(this.#response, status, this.#masked(shown.body), own)
+    if (status === 204) this.response.writeHead(status, own).end()
+    else replyRelayed(this.response, status, this.#masked(shown.body), own)
     if (!shown.staysOpen) return this.#closeDelivered(NO_FACTS)
-    this.#state = 'closed' // but not its record
-    this.#admitted.over()
+    this.over(null)
   }
 
   /** Sends a whole answer. */
   #reply(body: Buffer): void {
     const { status, headers } = this.#answered!
-    replyRelayed(this.#response, status, this.#masked(body), this.#headersFrom(headers))
+    replyRelayed(this.response, status, this.#masked(body), this.#headersFrom(headers))
   }
 
   /** Returns the body of an answer without the keys of its provider. */
   #masked(body: Buffer): Buffer {
-    const { credentials } = this.#context.providers.get(this.#target.provider)!
-    return credentials.holdsSecret(body) ? Buffer.from(this.#context.mask(body.toString('utf8'))) : body
+    const { credentials } = this.context.providers.get(this.#target.provider)!
+    return credentials.holdsSecret(body) ? Buffer.from(this.context.mask(body.toString('utf8'))) : body
   }
 
   /** Closes the record when the client has received the answer or disconnected. */
@@ -537,7 +503,7 @@ export class PassthroughCall implements Receiver {
     const { errorCode, tokens } = facts
     const hasFailed = errorCode !== null
     this.#dropRest()
-    delivered(this.#response, this.#call.keyName, this.#context.config.resilience.idle, (isWhole) =>
+    delivered(this.response, this.call.keyName, this.context.config.resilience.idle, (isWhole) =>
       this.#close(
         { outcome: hasFailed ? 'failed' : 'answered', status, errorCode, tokens },
         isWhole
@@ -559,7 +525,7 @@ export class PassthroughCall implements Receiver {
     this.#settle(null)
     const { outcome, code, message } = this.#refusal
       ? { ...broken, outcome: 'failed' as const, code: this.#refusal.code }
-      : this.#isGone || this.#upload.isGone
+      : this.isGone || this.#upload.isGone
         ? { ...ABORTED, outcome: broken.outcome === 'not_sent' ? broken.outcome : ABORTED.outcome }
         : broken
     const attempt: AttemptEnd = {
@@ -568,17 +534,16 @@ export class PassthroughCall implements Receiver {
       errorCode: code,
       tokens: null,
     }
-    if (outcome === 'not_sent' && code !== 'client_closed' && this.#route.candidates[this.#index + 1]) {
+    if (outcome === 'not_sent' && code !== 'client_closed' && this.route.candidates[this.#index + 1]) {
       detached(this.#next(attempt), this.broken)
       return
     }
     const error =
-      this.#refusal ?? new GatewayError(code, `${this.#target.provider}: ${this.#context.mask(message)}.`)
+      this.#refusal ?? new GatewayError(code, `${this.#target.provider}: ${this.context.mask(message)}.`)
     const { status } = error
-    const hasBegun = this.#response.headersSent
-    if (code === 'client_closed') this.#response.destroy()
-    else replyError(this.#response, error, this.#call.id, this.#wording, this.#headersFrom({}))
-    this.#dropRest()
+    const hasBegun = this.response.headersSent
+    if (code === 'client_closed') this.response.destroy()
+    else replyError(this.response, error, this.call.id, this.wording, this.#headersFrom({}))
     this.#close(attempt, {
       state: code === 'client_closed' ? 'aborted' : 'failed',
       status: hasBegun && code !== 'client_closed' ? (this.#answered?.status ?? status) : status,
@@ -598,7 +563,7 @@ export class PassthroughCall implements Receiver {
   #repeat({ status, code }: CredentialAnswer): Promise<void> {
     this.#error = null
     this.#triedCredentials.add(this.#credential!.name!)
-    const errorCode = maskedCode(code ?? 'upstream_error', this.#context.mask)
+    const errorCode = code ?? 'upstream_error'
     const attempt = { outcome: 'failed', status, errorCode, tokens: null, transport: 'http' } as const
     return this.#attemptAfter(attempt, (by) => {
       this.#repeats += by
@@ -606,19 +571,14 @@ export class PassthroughCall implements Receiver {
   }
 
   async #attemptAfter(attempt: AttemptEnd, count: (by: 1 | -1) => void): Promise<void> {
-    const target = this.#target
-    const ended = { ...attempt, n: this.#n, target, credential: this.#credential?.name ?? null }
-    const at = this.#context.now()
+    const ended = { ...attempt, n: this.#n, target: this.#target, credential: this.#credential?.name ?? null }
     count(1)
     try {
-      await this.#context.store.write({
-        ...{ kind: 'next', id: this.#call.id, at, ended, target: this.#target },
-        ...{ cost: this.#context.price(target, null, at), fallbacks: this.#index },
-        requestsSent: this.#repeats,
-      })
+      const [target, fallbacks, requestsSent] = [this.#target, this.#index, this.#repeats]
+      await this.recordNext({ ended, target, fallbacks, requestsSent })
     } catch (error) {
       count(-1)
-      this.#fault(error)
+      this.fault(error)
       return
     }
     await this.#attempt()
@@ -629,21 +589,20 @@ export class PassthroughCall implements Receiver {
     const { status, headers } = this.#answered!
     const own = this.#headersFrom(headers)
     delete own['content-length']
-    const text = this.#context.mask(body.toString('utf8'))
+    const text = this.context.mask(body.toString('utf8'))
     const json = parsed(text)
     const error = isObject(json) ? (isObject(json.error) ? json.error : json) : null
     const code = errorCode(member(error, 'code')) ?? errorCode(member(error, 'type')) ?? 'upstream_error'
     const answer = status < 400 ? 502 : status
     if (error && status >= 400)
-      replyRelayed(this.#response, status, Buffer.from(text), { ...own, 'content-type': 'application/json' })
+      replyRelayed(this.response, status, Buffer.from(text), { ...own, 'content-type': 'application/json' })
     else {
       const quoted = text.slice(0, 2_000).trim() || 'no body'
       const message = `${this.#target.provider} answered with status ${status}: ${quoted}`
       const wrapped = new GatewayError('upstream_error', message, { status: answer })
       delete own['content-type']
-      replyError(this.#response, wrapped, this.#call.id, this.#wording, own)
+      replyError(this.response, wrapped, this.call.id, this.wording, own)
     }
-    this.#dropRest()
     this.#close(
       { outcome: 'failed', status, errorCode: code, tokens: null },
       { state: 'failed', status: answer, errorCode: code },
@@ -651,18 +610,18 @@ export class PassthroughCall implements Receiver {
   }
 
   #headersFrom(provider: IncomingHttpHeaders): OutgoingHttpHeaders {
-    const { mask } = this.#context
-    const sent = this.#exchange === null ? this.#index : this.#n
+    const { mask } = this.context
+    const sent = this.exchange === null ? this.#index : this.#n
     const headers = routeHeaders(
-      ...([this.#call, this.#route, this.#target, sent, provider, RELAYED_HEADERS, mask] as const),
+      ...([this.call, this.route, this.#target, sent, provider, RELAYED_HEADERS, mask] as const),
     )
     // A file of a provider may be a page or a script, and must not run in the origin of the gateway's own page.
     headers['content-security-policy'] = 'sandbox'
-    headers[this.#wording.requestIdHeader] ??= this.#call.id
+    headers[this.wording.requestIdHeader] ??= this.call.id
     return headers
   }
 
-  get #wording() {
+  protected get wording() {
     return DIALECTS[this.#operation.owner].client
   }
 
@@ -673,35 +632,14 @@ export class PassthroughCall implements Receiver {
     this.#upload.discard()
   }
 
-  readonly broken = (error: unknown) => {
-    try {
-      this.#fault(error)
-    } catch (second) {
-      stray(second)
-      this.#response.destroy()
-    }
-    return REPORTED
+  override refuse(error: unknown): typeof REPORTED {
+    this.#dropRest()
+    return super.refuse(error)
   }
 
-  /** Ends a recorded call after a fault of the gateway. Its possible cost stays recorded. */
-  #fault(thrown: unknown): void {
-    if (this.#state === 'arriving') {
-      this.#admitted.refuse(thrown)
-      this.#leave()
-      this.#dropRest()
-      return
-    }
-    const error = asGatewayError(thrown)
-    if (error.status >= 500) this.#context.onFault(thrown, this.#admitted.requestId)
-    if (this.#state !== 'on record') return
-    const outcome = this.#exchange ? 'unknown' : 'not_sent'
-    replyError(this.#response, error, this.#call.id, this.#wording)
-    this.#close(
-      { outcome, status: null, errorCode: error.code, tokens: null },
-      { state: 'failed', status: error.status, errorCode: error.code },
-    )
-    this.#leave()
-    this.#dropRest()
+  protected closeFailed({ status, code: errorCode }: GatewayError): void {
+    const outcome = this.exchange ? 'unknown' : 'not_sent'
+    this.#close({ outcome, status: null, errorCode, tokens: null }, { state: 'failed', status, errorCode })
   }
 
   #close(
@@ -709,41 +647,41 @@ export class PassthroughCall implements Receiver {
     outcome: Pick<CallOutcome, 'state' | 'status' | 'errorCode'>,
     facts: AnswerFacts | null = null,
   ): void {
+    this.#dropRest()
     this.#settle(null)
-    if (this.#state !== 'on record') return
-    this.#state = 'closed'
-    const { mask, now, price, store } = this.#context
-    const at = now()
-    const target = this.#target
+    if (this.state !== 'on record') return
+    const [target, { tokens }] = [this.#target, attempt]
     const wasSent = attempt.outcome !== 'not_sent'
-    const closed = store.write({
-      ...{ kind: 'close', id: this.#call.id, at, target, fallbacks: this.#index },
-      requestsSent: this.#repeats + this.#pages + (wasSent ? 1 : 0),
-      ended: {
-        ...{ ...attempt, errorCode: maskedCode(attempt.errorCode, mask), n: this.#n, target },
-        ...{ credential: this.#credential?.name ?? null, transport: wasSent ? 'http' : null },
+    const closing = closingOf(
+      {
+        ...{ id: this.call.id, target, fallbacks: this.#index },
+        requestsSent: this.#repeats + this.#pages + (wasSent ? 1 : 0),
+        ended: {
+          ...{ ...attempt, n: this.#n, target },
+          ...{ credential: this.#credential?.name ?? null, transport: wasSent ? 'http' : null },
+        },
+        cost:
+          this.#operation.spends === 'no'
+            ? FREE
+            : this.context.price(
+                target,
+                billedFor(this.#operation, tokens),
+                this.context.now(),
+                facts?.model,
+              ),
+        outcome: {
+          ...{ ...outcome, tokens, responseModel: facts?.model ?? null },
+          ...{ latencyMs: this.elapsed(), ttftMs: this.#ttftMs },
+        },
       },
-      cost: this.#operation.spends === 'no' ? FREE : price(target, attempt.tokens, at, facts?.model),
-      outcome: {
-        ...{ ...outcome, errorCode: maskedCode(outcome.errorCode, mask), tokens: attempt.tokens },
-        responseModel: facts?.model ? mask(facts.model) : null,
-        latencyMs: this.#elapsed(),
-        ttftMs: this.#ttftMs,
-      },
-    })
-    detached(closed, this.broken)
-    this.#admitted.over()
-  }
-
-  #leave(): void {
-    this.#isGone = true
-    this.#exchange?.abort()
-  }
-
-  #elapsed(): number {
-    return Math.round((clock.monotonic() - this.#start) * 100) / 100
+      this.context,
+    )
+    this.over(closing)
   }
 }
+
+/** Returns the recorded name of a requested object, or of its version. */
+const objectIn = ({ id, version }: Found): string | null => (version === null ? id : `${id}/${version}`)
 
 const ABORTED = { outcome: 'aborted', code: 'client_closed', message: 'the client disconnected' } as const
 

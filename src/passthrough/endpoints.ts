@@ -17,6 +17,9 @@ const SUMMARIES: Readonly<Record<Operation['group'], string>> = {
   'image-edits': 'edits and variations of pictures; recorded and relayed, spends money',
   files: 'files that a provider stores for the key that sent them; recorded and relayed, no inference',
   batches: 'batches; recorded and relayed; starting a batch spends money, other requests do not',
+  skills: 'skills that a provider stores for the key that sent them; recorded and relayed, no inference',
+  decisions:
+    'typed answers to questions about an input, of OpenAI or Google; recorded and relayed, spends money',
 }
 
 /** Returns the path at which an operation is mounted. The part from the id on is parsed later. */

@@ -10,18 +10,18 @@ import type { CallDetail } from '../core/record.ts'
 import { isObject, type Json, listOrEmpty, textOf } from '../dialects/json.ts'
 import { uploadsIn, withUploadToken } from '../http/caller.ts'
 import type { Admitted } from '../http/endpoint.ts'
-import { holdsMoreValues } from '../shared/bounded-json.ts'
+import { holdsMoreValues } from '../shared/bounded.ts'
 import type { ObjectMaker } from '../store/reads.ts'
 import { type BatchUsage, priceOfOne, usageOfBatch } from './batch-usage.ts'
 import { madeBy, ownOf } from './objects.ts'
-import type { Operation } from './operations.ts'
+import { isAboutObjects, type Operation } from './operations.ts'
 
 /** Maximum bytes of an answer that is read before it is sent. */
 export const MAX_HELD_BYTES = 8 * 2 ** 20
 
 /** Returns true if an operation's answer is read before it is sent, because it is short JSON. */
-export const isHeld = ({ group, path }: Operation): boolean =>
-  (group === 'files' || group === 'batches') && !/\/(content|results)$|:download$/.test(path)
+export const isHeld = (operation: Operation): boolean =>
+  isAboutObjects(operation) && !/\/(content|results)$|:download$/.test(operation.path)
 
 /** Returns true if an operation starts a batch. */
 const startsBatch = ({ group, method, path }: Operation): boolean =>
@@ -89,7 +89,7 @@ async function show(
   if (!read && isShared) throw new GatewayError('upstream_invalid', 'The list of the provider is not JSON.')
   if (!read) return { body, nextPage: null, staysOpen }
   if (maker && operation.path === '/v1/batches/{id}') await settleIfEnded(json, maker, context)
-  const own = isShared ? await ownOf(json, admitted.caller, context) : json
+  const own = isShared ? await ownOf(json, operation, admitted.caller, context) : json
   if (own !== json && json.has_more === true && isEmpty(own) && textOf(json.last_id) !== '')
     return { body: written(own), nextPage: textOf(json.last_id), staysOpen }
   await turn()

@@ -307,6 +307,9 @@ test('Anthropic batch results are fetched through the gateway, and each line add
   })
   const { json } = await place.as('alice', `/v1/messages/batches/${messages}`, { headers: ANTHROPIC })
   assert.equal(json.results_url, `${place.gateway.url}/v1/messages/batches/${messages}/results`)
+  const behindTls = { ...ANTHROPIC, 'x-forwarded-proto': 'https' }
+  const proxied = await place.as('alice', `/v1/messages/batches/${messages}`, { headers: behindTls })
+  assert.equal(proxied.json.results_url, json.results_url.replace('http:', 'https:'))
   assert.equal((await batchRecord(place, '/v1/messages/batches')).completed_at, null)
   await place.as('alice', new URL(json.results_url).pathname, { headers: ANTHROPIC })
   const closed = await batchRecord(place, '/v1/messages/batches')

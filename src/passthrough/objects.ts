@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { mayReach, type Records } from '../call/objects.ts'
 import { isObject, type Json, listOrEmpty, member, textOf } from '../dialects/json.ts'
 import { type Caller, uploadsIn } from '../http/caller.ts'
-import type { Operation, Owner } from './operations.ts'
+import { isProvidersSkill, type Operation, type Owner } from './operations.ts'
 
 /** Returns the recorded name of the object in a path. */
 export const nameInPath = (id: string, owner: Owner): string => (owner === 'gemini' ? `files/${id}` : id)
@@ -24,13 +24,21 @@ export function madeBy({ method, path }: Operation, json: Json, headers: Incomin
 }
 
 /** Returns a list with only the objects that a caller may reach. */
-export async function ownOf(json: Json, caller: Caller, context: Records): Promise<Json> {
+export async function ownOf(
+  json: Json,
+  operation: Operation,
+  caller: Caller,
+  context: Records,
+): Promise<Json> {
   const member = Array.isArray(json.data) ? 'data' : 'files'
   const all = listOrEmpty(json[member]).filter(isObject)
   const nameOf = (each: Json) => textOf(member === 'data' ? each.id : each.name)
   const makers = await context.store.calls.objectMakers(all.map(nameOf))
   const byName = new Map(makers.map((maker) => [maker.id, maker]))
-  const shown = all.filter((each) => mayReach(byName.get(nameOf(each)), caller, context))
+  const shown = all.filter((each) => {
+    const [name, maker] = [nameOf(each), byName.get(nameOf(each))]
+    return (!maker && isProvidersSkill(operation, name)) || mayReach(maker, caller, context)
+  })
   return {
     ...withoutLists(json, Array.isArray(json[member])),
     [member]: shown,

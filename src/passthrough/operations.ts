@@ -1,5 +1,5 @@
 // Operations that are relayed without interpretation: one line for each method and path, in groups that the
-// configuration enables. `{id}` is a file or a batch. A new operation is a line here and, if it can spend money, in
+// configuration enables. `{id}` is a file, a batch or a skill. A new operation is a line here and, if it can spend money, in
 // `../shared/spending.ts`.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { PASSTHROUGH_NAMES } from '../config/schema.ts'
@@ -57,13 +57,33 @@ export const OPERATIONS: readonly Operation[] = [
   ...of('batches', 'messages', ['GET', 'DELETE'], '/v1/messages/batches/{id}'),
   ...of('batches', 'messages', ['POST'], '/v1/messages/batches/{id}/cancel'),
   ...of('batches', 'messages', ['GET'], '/v1/messages/batches/{id}/results'),
+  ...(['chat', 'messages'] as const).flatMap((owner) => [
+    ...of('skills', owner, ['GET', 'POST'], '/v1/skills', '/v1/skills/{id}/versions'),
+    ...of('skills', owner, ['GET', 'DELETE'], '/v1/skills/{id}', '/v1/skills/{id}/versions/{version}'),
+    ...of('skills', owner, ['GET'], '/v1/skills/{id}/versions/{version}/content'),
+  ]),
+  ...of('skills', 'chat', ['POST'], '/v1/skills/{id}'),
+  ...of('skills', 'chat', ['GET'], '/v1/skills/{id}/content'),
+  ...of('decisions', 'chat', ['POST'], '/v1/decisions'),
+  ...of('decisions', 'gemini', ['POST'], '/v1beta/decisions', '/v1/decisions', '/v1alpha/decisions'),
 ]
 
-/** Ids of files and batches: all characters that providers use, and none with a meaning in a path. */
+/** Returns true for operations on objects that a provider stores. Their answers are JSON about these, or their content. */
+export const isAboutObjects = ({ group }: Operation): boolean =>
+  group === 'files' || group === 'batches' || group === 'skills'
+
+/** Returns true for the id of a skill that its provider made, which every account knows. */
+export const isProvidersSkill = ({ group }: Operation, id: string): boolean =>
+  group === 'skills' && !id.startsWith('skill_')
+
+/** Ids of objects and their versions: all characters that providers use, and none with a meaning in a path. */
 const ID = '(?<id>[A-Za-z0-9][\\w-]{0,254})'
+const VERSION = ID.replace('id', 'version')
 
 const patterns = new Map(
-  OPERATIONS.map(({ path }) => [path, new RegExp(`^${path.replace('{id}', ID)}$`)] as const),
+  OPERATIONS.map(
+    ({ path }) => [path, new RegExp(`^${path.replace('{id}', ID).replace('{version}', VERSION)}$`)] as const,
+  ),
 )
 
 /**
@@ -80,13 +100,16 @@ export function ownerOf(headers: IncomingHttpHeaders): Owner {
 export interface Found {
   readonly operation: Operation
   readonly id: string | null
+  /** Version of the object; null if the path has none. */
+  readonly version: string | null
 }
 
 /** Returns the operation of a request; null if there is none at this path. */
 export function operationAt(method: string, path: string, headers: IncomingHttpHeaders): Found | null {
   const there = OPERATIONS.flatMap((operation) => {
     const found = operation.method === method ? patterns.get(operation.path)!.exec(path) : null
-    return found ? [{ operation, id: found.groups?.id ?? null }] : []
+    const { id = null, version = null } = found?.groups ?? {}
+    return found ? [{ operation, id, version }] : []
   })
   return there.find(({ operation }) => operation.owner === ownerOf(headers)) ?? there[0] ?? null
 }

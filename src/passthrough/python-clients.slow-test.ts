@@ -1,35 +1,17 @@
 // The official Python clients of OpenAI, Anthropic, Google and Cohere at each relayed endpoint: a call, a stream (if any),
 // a 429, and an abort. Needs a Python with the clients; `npm run agents -- python-clients` installs one.
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { python, versionOf } from '../test/test-python.ts'
 import { CLIENT_KEY, keyRecords, recordedCalls, startForClients } from './test-clients.ts'
 
-/** Python with the clients; by default the one that `npm run agents -- python-clients` makes. */
-const python = process.env.WAYBILL_PYTHON ?? join(tmpdir(), 'waybill-python', 'bin', 'python')
 const script = fileURLToPath(new URL('python-clients.py', import.meta.url))
 
 /** Modules by the name of their client. */
 const MODULES = { openai: 'openai', anthropic: 'anthropic', google: 'google.genai', cohere: 'cohere' }
-
-/** Returns the version of a client, or null if it is not installed. */
-function versionOf(module: string): string | null {
-  if (!existsSync(python)) return null
-  const print = `import ${module} as it; print(it.__version__)`
-  try {
-    return execFileSync(python, ['-c', print], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim()
-  } catch {
-    return null
-  }
-}
 
 for (const [name, module] of Object.entries(MODULES)) {
   const version = versionOf(module)

@@ -5,15 +5,14 @@ import { nothingThere } from '../call/objects.ts'
 import { type Route, type Target, targetId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ObjectMaker } from '../store/reads.ts'
-import type { Head, Member } from './head.ts'
-import { DoubleMemberError } from './head.ts'
+import { DoubleMemberError, type Head, type Member } from './head.ts'
 import type { Operation, Owner } from './operations.ts'
 
 /** Dialects of the providers that have an owner's endpoints. */
 const SPOKEN: Readonly<Record<Owner, readonly string[]>> = {
   chat: ['chat', 'embeddings', 'images', 'responses'],
   messages: ['messages'],
-  gemini: ['gemini'],
+  gemini: ['gemini', 'interactions'],
 }
 
 /** A request's model and targets. */
@@ -34,7 +33,8 @@ export function direct(operation: Operation, head: Head, context: CallContext): 
   const model = named?.value ?? ''
   if (model.length > 256)
     throw new GatewayError('invalid_request', 'model: is longer than 256 characters.', { param: 'model' })
-  const found = named && context.router.resolve(model)
+  const bare = owner === 'gemini' ? model.replace(/^models\//, '') : model // Google's full name
+  const found = named && context.router.resolve(bare)
   if (!found) return { requestedModel: model, route: ofDefault(operation, model, context), model: null }
   const able = found.candidates.filter(({ provider }) => speaks(provider, owner, context))
   // A direct id has one candidate. A route orders its candidates as for a call.

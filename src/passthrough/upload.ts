@@ -2,7 +2,7 @@
 // when the previous one was accepted. Independent of the provider.
 import type { Readable } from 'node:stream'
 import { GatewayError } from '../core/errors.ts'
-import { areTiny, countPiece } from '../http/pieces.ts'
+import { areTiny, countPiece } from '../http/body.ts'
 import { after, on } from '../shared/boundary.ts'
 import type { Timer } from '../shared/clock.ts'
 import { MAX_HEAD_BYTES } from './head.ts'

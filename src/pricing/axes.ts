@@ -37,7 +37,7 @@ const fileSchema = z.strictObject({
       factor: z.number().nonnegative(),
     }),
   ),
-  fees: z.array(z.strictObject({ ...origin, ...when, tool: list, usd: rate })),
+  fees: z.array(z.strictObject({ ...origin, ...when, model: list.optional(), tool: list, usd: rate })),
 })
 type PriceFile = z.output<typeof fileSchema>
 

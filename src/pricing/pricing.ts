@@ -215,12 +215,14 @@ function namesOf(
   }
   return (target: Pick<Target, 'provider' | 'model'>, named: string | null | undefined, at: number) => {
     const { provider, model } = target
-    if (named == null || named === '' || named === model) return model
+    const name = named || model
+    // Google's clients may send a model's full name, which no table has.
+    if (name === model && !model.startsWith('models/')) return model
     // A copy, because V8 keeps the whole string for its part.
-    const answered = named.length > MAX_NAME ? Buffer.from(named.slice(0, MAX_NAME)).toString() : named
+    const answered = name.length > MAX_NAME ? Buffer.from(name.slice(0, MAX_NAME)).toString() : name
     const id = JSON.stringify([provider, model, answered, Math.floor(at / DAY_MS)])
-    let name = resolved.get(id)
-    if (name === undefined) {
+    let known = resolved.get(id)
+    if (known === undefined) {
       const entry = (model: string) => entryOf({ provider, model }, at)
       const names: KnownNames = {
         priced(model) {
@@ -232,11 +234,11 @@ function namesOf(
         isPublic,
         differ: (a, b) => JSON.stringify(ratesIn(entry(a))) !== JSON.stringify(ratesIn(entry(b))),
       }
-      name = pricedName(model, answered, names)
+      known = pricedName(model, answered, names)
       if (resolved.size > 10_000) resolved.clear() // providers choose the names
-      resolved.set(id, name)
+      resolved.set(id, known)
     }
-    return name
+    return known
   }
 }
 
@@ -279,6 +281,8 @@ const KIND_NAMES: Readonly<Record<TokenKind, string>> = {
   input_image: 'input_image_tokens',
   cached_image: 'cache_image_read_tokens',
   output_image: 'output_image_tokens',
+  input_video: 'input_video_tokens',
+  output_video: 'output_video_tokens',
 }
 
 const costOfImages = (target: Pick<Target, 'model'>, image: number, made: number | undefined): Cost =>

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type AttemptOutcome, EMPTY_EVENT, type ParsedEvent, type ProviderError } from '../core/call.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { OtherForm, UpstreamDialect } from '../dialects/dialect.ts'
-import { holdsMoreValues } from '../shared/bounded-json.ts'
+import { holdsMoreValues } from '../shared/bounded.ts'
 import { EventReader } from './event-reader.ts'
 
 /** Start of a provider's answer. */

@@ -1,7 +1,7 @@
 // Connections to providers, kept alive and shared. A call may outlive its configuration, so no connection is
 // closed early; idle connections end by themselves.
 import type { Socket } from 'node:net'
-import type { Dispatcher } from 'undici'
+import type { Dispatcher, buildConnector as undici } from 'undici'
 import { openTunnel } from './proxy.ts'
 import { SocketDispatcher } from './socket-dispatcher.ts'
 import { trustedWith } from './trusted-certificates.ts'
@@ -28,13 +28,18 @@ export interface Connections {
   destroy(): Promise<void>
 }
 
+type Connector = (options: undici.BuildOptions) => undici.connector
+
 /** Creates the connections. `wire` observes the bytes of each exchange with a provider. */
-export function createConnections(wire?: Dispatcher.DispatcherComposeInterceptor): Connections {
+export function createConnections(
+  wire?: Dispatcher.DispatcherComposeInterceptor,
+  connector: Connector = buildConnector,
+): Connections {
   const dispatchers = new Map<string, Dispatcher>()
   const sockets = new Map<string, SocketDispatcher>()
   const to = (origin: string, way: ConnectionSettings): Dispatcher => {
     const name = JSON.stringify([origin, way])
-    const dispatcher = dispatchers.get(name) ?? createDispatcher(origin, way, wire)
+    const dispatcher = dispatchers.get(name) ?? createDispatcher(origin, way, connector, wire)
     dispatchers.set(name, dispatcher)
     return dispatcher
   }
@@ -56,9 +61,10 @@ export function createConnections(wire?: Dispatcher.DispatcherComposeInterceptor
 function createDispatcher(
   origin: string,
   { connectMs, ca, proxy }: ConnectionSettings,
+  connector: Connector,
   wire?: Dispatcher.DispatcherComposeInterceptor,
 ): Dispatcher {
-  const connect = buildConnector({ timeout: connectMs, ...trustedWith(ca) })
+  const connect = connector({ timeout: connectMs, ...trustedWith(ca) })
   const reach: typeof connect = (options, callback) => {
     if (!proxy) return connect(options, callback)
     const { hostname, port, protocol } = options

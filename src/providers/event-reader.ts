@@ -4,7 +4,7 @@
 import { EMPTY_EVENT, type ParsedEvent, type StreamPart } from '../core/call.ts'
 import type { StreamReader } from '../dialects/dialect.ts'
 import { StreamEvent } from '../dialects/stream-event.ts'
-import { holdsMoreValues } from '../shared/bounded-json.ts'
+import { holdsMoreValues } from '../shared/bounded.ts'
 import { EventFramer } from './event-framer.ts'
 
 /** Maximum JSON values of one event; an event of a streamed answer has some hundred at most. */
@@ -26,7 +26,7 @@ export class EventReader {
   push(chunk: Buffer): StreamPart[] {
     return this.#framer
       .push(chunk)
-      .map(({ bytes, hasData }) => (hasData ? this.#read(bytes) : { bytes, parsed: null }))
+      .map(({ bytes, hasData }) => (hasData ? this.#read(bytes) : this.#nothing(bytes)))
   }
 
   /** Bytes retained for an incomplete event and for a translation. */
@@ -51,11 +51,15 @@ export class EventReader {
     if (this.#isFirst && text.startsWith('\ufeff')) text = text.slice(1)
     this.#isFirst = false
     const event = parseEvent(text)
-    // Some servers keep a connection alive with events without data, or with comments as data.
-    if (event && event.data.length < MAX_COMMENT_LENGTH && /^\s*(:.*)?$/s.test(event.data))
-      return { bytes: this.#stream.keepAlive ?? bytes, parsed: null }
-    const parsed = event && this.#parse(event, bytes)
-    return { bytes: parsed?.sent ?? bytes, parsed }
+    // Servers keep a connection alive with comments, with events without data, or with comments as data.
+    if (!event || (event.data.length < MAX_COMMENT_LENGTH && /^\s*(:.*)?$/s.test(event.data)))
+      return this.#nothing(bytes)
+    const parsed = this.#parse(event, bytes)
+    return { bytes: parsed.sent ?? bytes, parsed }
+  }
+
+  #nothing(bytes: Buffer): StreamPart {
+    return { bytes: this.#stream.keepAlive ?? bytes, parsed: null }
   }
 
   #parse(event: StreamEvent, bytes: Buffer): ParsedEvent {

@@ -46,7 +46,7 @@ export interface TimeLimits {
 const MAX_ANSWER = 128 * 2 ** 20
 
 /** Bytes below which an answer in transit is not counted, as nearly all are. */
-const UNCOUNTED_BYTES = 2 ** 14
+export const UNCOUNTED_BYTES = 2 ** 14
 
 /** Maximum bytes of comments stored before the first event; a client does not need more. */
 const MAX_HELD_BYTES = 2 ** 16
@@ -93,7 +93,10 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   #sink: StreamSink | null = null
   #ended: StreamEnd | null = null
 
-  /** Calls `settled` once: when the response can start, for a complete answer, or for a failure. */
+  /**
+   * Calls `settled` once: when the response can start, for a complete answer, or for a failure. `ms`: time since the
+   * request was sent.
+   */
   constructor(
     dialect: UpstreamDialect,
     limits: TimeLimits,
@@ -103,6 +106,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     settled: (result: AttemptResult) => void,
     otherForm: () => OtherForm | undefined = () => undefined,
     memory = MEMORY,
+    ms = 0,
   ) {
     this.#otherForm = otherForm
     this.#keyName = keyName
@@ -112,12 +116,30 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     this.#dialect = dialect
     this.#limits = limits
     this.#wantsStream = wantsStream
-    this.#timer = this.#arm(limits.responseStart)
+    this.#timer = this.#arm(Math.max(0, limits.responseStart - ms))
   }
 
   /** Cancels the request to the provider because the client has disconnected. */
   abort(): void {
     this.#stop(ABORTED)
+  }
+
+  /**
+   * Takes over an exchange that another handler began, with the start of a whole answer and its bytes so far, if there
+   * are any.
+   */
+  takeOver(controller: Controller | null, response: StatusAndHeaders | null, bytes: Buffer | null): void {
+    this.#controller = controller
+    this.#response = response
+    if (response) this.#form = 'whole'
+    this.#chunks = bytes
+    this.#size = bytes?.length ?? 0
+    this.#count(this.#size)
+  }
+
+  /** Ends the exchange because its time is over. */
+  timeOut(): void {
+    this.#stop(TIMED_OUT)
   }
 
   /** Passes a stream that has begun to `sink`, starting with the events held back. */
@@ -205,7 +227,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
       if (this.#chunks === null) this.#chunks = chunk
       else this.#more(this.#chunks, chunk)
       this.#count(this.#size)
-      if (mustWait(this.#keyName, chunk.length)) this.#readInTurn()
+      if (mustWait(this.#keyName, chunk.length)) this.readInTurn()
       return
     }
     const reader = this.#reader
@@ -224,7 +246,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   }
 
   /** Reads the next part of a whole answer when it is the turn of its key. */
-  #readInTurn(): void {
+  readInTurn(): void {
     if (this.#isOver) return
     const goOn = () => {
       if (!this.#isOver && !this.#stopped) this.#controller?.resume()

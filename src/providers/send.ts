@@ -19,11 +19,12 @@ import {
   CredentialError,
   type Credentials,
 } from '../credentials/credentials.ts'
-import type { ClientRequest } from '../dialects/client-request.ts'
+import type { ClientRequest } from '../dialects/blocks.ts'
 import type { ProviderAccess, ProviderRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
 import { type KnownRefusal, refusalIn } from '../models/refusals.ts'
 import type { Platform } from '../platforms/platform.ts'
 import { detached } from '../shared/boundary.ts'
+import { withoutRequest } from '../shared/redact.ts'
 import { Adjuster, type AdjusterOptions } from './adjuster.ts'
 import {
   type AttemptResult,
@@ -152,6 +153,21 @@ export function sendToProvider(clientRequest: ClientRequest, route: Route, optio
   new Walk(clientRequest, route, options).attempt()
 }
 
+/** An attempt that another handler began: the first of a call, at the first target, with a constant credential. */
+export interface BegunAttempt {
+  readonly trace: AnswerTrace
+  /** Time since the request was sent, ms. */
+  readonly ms: number
+}
+
+/** Goes on with an attempt. Returns its exchange, which the caller puts into the state of the attempt. */
+export const goOnSending = (
+  clientRequest: ClientRequest,
+  route: Route,
+  options: SendOptions,
+  begun: BegunAttempt,
+): UpstreamExchange => new Walk(clientRequest, route, options).goOn(begun)
+
 /** The sequence of candidates. Most calls need one attempt. */
 class Walk {
   #clientRequest: ClientRequest
@@ -196,6 +212,16 @@ class Walk {
     this.#retries = options.retries
     this.#tried = route.candidates[0]
     this.#adjuster = new Adjuster(options.adjusting)
+  }
+
+  goOn({ trace, ms }: BegunAttempt): UpstreamExchange {
+    const { providers, dialect } = this.#options
+    const { dialects, factsOf, credentials } = providers.get(this.#tried.provider)!
+    this.#n = 1
+    this.#dialect = dialects.get(dialect)!
+    this.#credential = credentials.constant!
+    this.#adjuster.begin(this.#tried, this.#dialect, null, factsOf)
+    return this.#exchangeWith(trace, ms)
   }
 
   attempt(): void {
@@ -281,21 +307,27 @@ class Walk {
 
   #send(provider: Provider, { path, headers, body }: ProviderRequest): void {
     const target = this.#tried
-    const { limits, listener, keyName } = this.#options
-    const request = this.#clientRequest
-    const { stream } = request
-    const dialect = this.#dialect!
-    const trace = listener.trace(target, path, headers, body)
-    const settled = (result: AttemptResult) => this.#settled(result)
-    const otherForm = () => dialect.otherForm?.(request, target.model)
-    const exchange = new UpstreamExchange(dialect, limits, stream, trace, keyName, settled, otherForm)
-    this.#exchange = exchange
+    const { listener } = this.#options
+    const exchange = this.#exchangeWith(listener.trace(target, path, headers, body))
     if (!listener.sending(target, exchange)) exchange.abort()
     else
       (provider.sockets ?? provider.dispatcher).dispatch(
         { origin: provider.origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
         exchange,
       )
+  }
+
+  /** Makes the exchange of this attempt. */
+  #exchangeWith(trace: AnswerTrace, ms = 0): UpstreamExchange {
+    const { limits, keyName } = this.#options
+    const [request, dialect, { model }] = [this.#clientRequest, this.#dialect!, this.#tried]
+    const settled = (result: AttemptResult) => this.#settled(result)
+    const otherForm = () => dialect.otherForm?.(request, model)
+    const exchange = new UpstreamExchange(
+      ...([dialect, limits, request.stream, trace, keyName, settled, otherForm, undefined, ms] as const),
+    )
+    this.#exchange = exchange
+    return exchange
   }
 
   #settled(result: AttemptResult): void {
@@ -459,7 +491,9 @@ class Walk {
       outcome,
       status,
       errorCode: error?.code ?? code,
-      refusal: REFUSED.includes(code) && error?.message ? error.message : null,
+      refusal: REFUSED.includes(code)
+        ? (error?.message ?? null)
+        : sentenceIn({ status, error }, this.#clientRequest),
       tokens: null,
       losses: lossesOf({ translation: this.#translation, moveLosses: this.#moveLosses() }),
       adjusted: this.#adjuster.adjusted.length > 0 ? this.#adjuster.adjusted : null,
@@ -469,7 +503,14 @@ class Walk {
   }
 }
 
-/** Error codes of refusals whose sentence is recorded. */
+/** Returns the provider's sentence about a failure, for the record: without the request, and not of a wrong key. */
+export const sentenceIn = (
+  { status, error }: Pick<Failure, 'status' | 'error'>,
+  { text }: Pick<ClientRequest, 'text'>,
+): string | null =>
+  error?.message && status !== 401 && error.status !== 401 ? withoutRequest(error.message, text) : null
+
+/** Error codes of refusals of an account or a model, whose sentence is recorded as it is. */
 const REFUSED = ['upstream_refused', 'model_not_found']
 
 /** Returns the request for a provider that does not store the earlier conversation. */
@@ -542,7 +583,10 @@ function judge(
   const refusal = body && refusalIn({ status, body: contentOf(body) ?? error?.message })
   if (refusal?.cause === 'content') return result
   // Google answers a wrong key with status 400 and names the error in the body.
-  const denied = [status, error?.status].find((each) => OPERATORS_FAULT.includes(each ?? 0))
+  const denied =
+    refusal?.cause === 'key'
+      ? 401
+      : [status, error?.status].find((each) => OPERATORS_FAULT.includes(each ?? 0))
   if (denied || (refusal && refusal.cause !== 'model')) {
     const sentence = denied === 401 ? null : (refusal?.sentence ?? error?.message ?? null)
     return refusedAccount(result, { refusal, sentence, denied: denied ?? 402, error, target, options })

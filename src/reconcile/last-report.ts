@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { readBounded } from '../shared/bounded-file.ts'
+import { readBounded } from '../shared/bounded.ts'
 import { replaceFile } from '../shared/replace-file.ts'
 import type { Comparison } from './bill.ts'
 

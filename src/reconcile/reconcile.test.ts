@@ -81,6 +81,21 @@ test('a saved report may be pages of JSON or CSV, and unexpected content is repo
   assert.throws(() => readReport('openrouter', 'a,b\n1,2'), /needs columns/)
 })
 
+test('the cost of a web search is a line of its own, not of the model that searched', () => {
+  const cost = (cost_type: string) => ({ model: 'm', amount: '100', currency: 'USD', cost_type })
+  const starting_at = new Date(since).toISOString()
+  const data = [{ starting_at, results: [cost('tokens'), cost('web_search'), cost('code_execution')] }]
+  const { lines } = readReport('anthropic', JSON.stringify({ data }))
+  assert.deepEqual(
+    lines.map(({ model, usd }) => [model, usd]),
+    [
+      ['m', 1],
+      ['(web_search)', 1],
+      ['m', 1],
+    ],
+  )
+})
+
 test('days are in UTC, whatever the machine’s time zone', (t) => {
   const { TZ } = process.env
   t.after(() => {

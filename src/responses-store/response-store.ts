@@ -85,15 +85,13 @@ export function createResponseStore({ rows, sealer, days, now }: ResponseStoreOp
   const placeOf = (id: string, keyName: string) => JSON.stringify([id, keyName])
   const opened = ({ id, keyName, sealed }: KeptRow): KeptResponse => {
     try {
-      return JSON.parse(sealer.open(sealed, placeOf(id, keyName)))
+      return JSON.parse(sealer.open(sealed, placeOf(id, keyName)).toString())
     } catch (cause) {
       const why =
         cause instanceof OtherKeyError
           ? 'it was encrypted with another key than the present one'
           : 'it is damaged'
-      throw new GatewayError('response_unreadable', `Response with id '${id}' cannot be read: ${why}.`, {
-        cause,
-      })
+      throw new GatewayError('response_unreadable', `The answer '${id}' cannot be read: ${why}.`, { cause })
     }
   }
   const openedInTurn = (row: KeptRow) =>

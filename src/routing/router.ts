@@ -28,6 +28,7 @@ import {
   familyOf,
   type IsForAccount,
   type RouteEntry,
+  strategies,
 } from './table.ts'
 import type { CallKind } from './usual-calls.ts'
 
@@ -82,6 +83,15 @@ export interface Routed {
   readonly conversation: string | null
 }
 
+/** A route that does not depend on the call. */
+export interface ConstantRoute {
+  readonly route: Route
+  /** True if the calls of a session have the same route as others. */
+  readonly takesSessions: boolean
+  /** Advances the router for one more call, as `route` does. Null while a target is in cooldown. */
+  begin(): AttemptTracker | null
+}
+
 /** Facts on which the cost of a call depends. */
 interface CallDetails {
   readonly session?: Pick<RoutingInput, 'keyName' | 'sessionId'> | undefined
@@ -94,6 +104,11 @@ export interface Router {
    * `no_target_available` if no target of the route has the needed capabilities.
    */
   route(model: string, input: RoutingInput): Routed | null
+  /**
+   * Returns the route that all calls to a model in a dialect have while no target is in cooldown; null if the route
+   * depends on the call. Changes nothing.
+   */
+  constant(model: string, dialect: string, staysWithModel: string | undefined): ConstantRoute | null
   /**
    * Returns the route of a call; null for an unknown model. Changes nothing. By default, the call is plain text of the
    * route's usual length, in any dialect, and has no session. An unknown model uses the default route of `dialect`, if
@@ -137,12 +152,9 @@ export function createRouter(config: Config, deps: RouterDeps): Router {
     isForAccount = NEVER,
   } = deps
   const find = createRoutingTable(config, canTranslate, isForAccount)
-  const defaults: Readonly<Record<string, string>> = config.defaults
+  const defaults = new Map(Object.entries(config.defaults))
   /** Returns the default route of a dialect, for unknown models. */
-  const defaultOf = (dialect: string) => {
-    const route = Object.hasOwn(defaults, dialect) ? defaults[dialect] : undefined
-    return route === undefined ? null : find(route)
-  }
+  const defaultOf = (dialect: string) => find(defaults.get(dialect) ?? '')
   const familyFor = (target: Target) => familyOf(config, target, isForAccount)
   const price = createPricer(pricingOf(config))
   const factsFor: FactsFor = (entry, targets, call) =>
@@ -212,6 +224,7 @@ export function createRouter(config: Config, deps: RouterDeps): Router {
       }
     },
 
+    constant: (model, ...call) => constantRoute(find(model), ...call, routingState),
     resolve(model, traits, dialect, details) {
       const entry = find(model) ?? (dialect === undefined ? null : defaultOf(dialect))
       return entry && resolutionOf(entry, { model, traits, dialect, ...details }, routingState, factsFor)
@@ -226,6 +239,39 @@ export function createRouter(config: Config, deps: RouterDeps): Router {
 
     cool: (target, ms) => routingState.cool(target, ms),
     accountOf: accountIn(config),
+  }
+}
+
+/** Returns the route of an entry if it is the same for all calls; null otherwise. */
+function constantRoute(
+  entry: RouteEntry | null,
+  dialect: string,
+  staysWithModel: string | undefined,
+  routingState: RoutingState,
+): ConstantRoute | null {
+  if (!entry) return null
+  const { name, strategyName, strategy, targets, spokenByAll, readsTraits, mixesModels, sticky } = entry
+  const [first, ...rest] = targets
+  const isAlone = rest.length === 0 && !strategy.readsCosts && !strategy.readsLatency
+  const staysApart = staysWithModel !== undefined && !mixesModels && rest.length > 0
+  if (!first || readsTraits || staysApart || !spokenByAll.has(dialect) || sticky === 'prefix') return null
+  if (!isAlone && strategy !== strategies.priority) return null
+  const follows = conversationOf(entry, null, null, '', null, 'main')
+  const group = groupOf(entry, targets)
+  return {
+    route: {
+      name,
+      strategy: strategyName,
+      candidates: [first, ...rest],
+      decision: decisionOf([], strategyName, [], undefined),
+    },
+    takesSessions: rest.length === 0,
+    begin() {
+      if (routingState.isAnyCooling && targets.some((target) => routingState.coolingUntil(target) > 0))
+        return null
+      if (name !== null) routingState.turned(group)
+      return trackAttempts(routingState, first, follows)
+    },
   }
 }
 

@@ -1,5 +1,8 @@
 // Sessions of agents, with simulated prompt caches and the lowest possible cost, for the tests of `cheapest`. The
-// lengths, pauses and token counts are drawn from distributions that resemble three coding agents.
+// lengths, pauses and token counts are drawn from distributions that resemble three coding agents, or are those of three
+// agents at a mock (recorded-sessions.json: ms, estimated tokens, output tokens of each call; made by
+// `npm run agents -- sessions --turns FILE`).
+import { readFileSync } from 'node:fs'
 import { parseConfig } from '../config/load.ts'
 import { targetId } from '../core/call.ts'
 import { createPricer, type Pricer, pricingOf } from '../pricing/pricing.ts'
@@ -247,12 +250,26 @@ function costOfSessions(models: readonly string[], sessions: readonly (readonly 
 
 const MIX = { input: 3_000, output: 1_000 }
 
+const PAIRS = MODELS.flatMap((one, n) => MODELS.slice(n + 1).map((other) => [one, other]))
+
+/** Returns all routes with two of the models, each with the recorded sessions four times: the first has no record to learn from. */
+export function pairsWithRecordedSessions(): { models: string[]; sessions: Turn[][] }[] {
+  const recorded: Record<string, [number, number, number][]> = JSON.parse(
+    readFileSync(new URL('recorded-sessions.json', import.meta.url), 'utf8'),
+  )
+  const sessions = Array.from({ length: 4 }, () => Object.values(recorded))
+    .flat()
+    .map((calls, n) =>
+      calls.map(([ms, input, output]) => ({ at: START + n * 3_600_000 + ms, input, output })),
+    )
+  return PAIRS.map((models) => ({ models, sessions }))
+}
+
 /** Returns all routes with two of the models, each with a session of one of the agents. */
 export function pairsWithSessions(): { models: string[]; sessions: Turn[][] }[] {
   const random = seeded(1)
   const agents = Object.keys(AGENTS) as Agent[]
-  const pairs = MODELS.flatMap((one, n) => MODELS.slice(n + 1).map((other) => [one, other]))
-  return pairs.map((models, n) => ({ models, sessions: sessionsOf(agents[n % 3]!, 1, random) }))
+  return PAIRS.map((models, n) => ({ models, sessions: sessionsOf(agents[n % 3]!, 1, random) }))
 }
 
 /** Returns the sums over routes with their sessions, and the number of calls. */

@@ -28,7 +28,7 @@ const LEFT_OUT = {
 } as const
 type LeftOut = keyof typeof LEFT_OUT
 
-export interface WhatIfDeps {
+interface WhatIfDeps {
   readonly config: Config
   /** Name of the route, or a `provider/model`. */
   readonly route: string
@@ -321,6 +321,11 @@ function addTo(
   sum.cost_is_minimum ||= isMinimum
 }
 
+const KINDS = [
+  ...(['input_audio', 'output_audio', 'input_image', 'output_image'] as const),
+  ...(['input_video', 'output_video'] as const),
+]
+
 /** Returns the tokens of a call at another target. Tier, speed and region are those of an ordinary call. */
 function tokensOf(
   { tokens_input, tokens_output }: PastCall,
@@ -329,9 +334,7 @@ function tokensOf(
   writes: boolean,
 ): Tokens {
   const kinds = Object.fromEntries(
-    (['input_audio', 'output_audio', 'input_image', 'output_image'] as const).flatMap((kind) =>
-      usage[kind] === undefined ? [] : [[kind, usage[kind]]],
-    ),
+    KINDS.flatMap((kind) => (usage[kind] === undefined ? [] : [[kind, usage[kind]]])),
   )
   const hasKinds = Object.keys(kinds).length > 0
   return {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { holdsMoreValues } from './bounded-json.ts'
+import { holdsMoreValues } from './bounded.ts'
 
 /** Counts values byte by byte. */
 function valuesIn(json: Buffer): number {

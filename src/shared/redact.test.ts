@@ -150,6 +150,8 @@ for (const [name, , samples] of ALL.filter(([name]) => name in DIALECTS))
       const where = `${client} to ${name}, ${stream ? 'streamed' : 'whole'}, ${status}, ${how}`
       assert.equal(answered.status, status, `${where}: ${answered.text}`)
       if (status === 400 || client === name || stream) assert.match(answered.text, /\*\*\*/, where)
+      if (!stream)
+        assert.equal(Number(answered.headers.get('content-length')), Buffer.byteLength(answered.text), where)
       assertNoKey(answered.text, where)
       assertNoKey(decodeURIComponent(JSON.stringify([...answered.headers])), where)
       const id = answered.headers.get('x-gateway-request-id')

@@ -13,12 +13,17 @@ export function createMask(secrets: Iterable<string>): Mask {
   const known = [...secrets]
     .filter(({ length }) => length >= 8)
     .sort((a, b) => b.length - a.length)
-    .map((secret) => ({ secret, spellings: spellingsOf(secret) }))
+    // Most texts have no escapes, so the pattern of a secret is made only when it is needed.
+    .map((secret) => ({ secret, spellings: null as RegExp | null }))
   return (text) => {
     const isPlain = !/[\\%]/.test(text)
     let masked = text
-    for (const { secret, spellings } of known)
-      masked = isPlain ? masked.replaceAll(secret, '***') : masked.replace(spellings, '***')
+    for (const each of known)
+      if (isPlain) masked = masked.replaceAll(each.secret, '***')
+      else {
+        each.spellings ??= spellingsOf(each.secret)
+        masked = masked.replace(each.spellings, '***')
+      }
     return masked
   }
 }
@@ -84,3 +89,49 @@ function spellingsOf(text: string): RegExp {
 
 const inAnyCase = (hex: string): string =>
   hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`)
+
+/** Maximum characters of a sentence, and of a request in which its parts are searched. */
+const MAX_SENTENCE_LENGTH = 1_024
+const MAX_SEARCHED_LENGTH = 2 * 2 ** 20
+/** A run of this many characters that the request has too is a quotation; searched at every fourth position. */
+const QUOTED_LENGTH = 12
+const STEP = 4
+
+/**
+ * Returns a provider's sentence without what it repeats of the request: runs of its text, and quoted words that are
+ * values in it, except the model. Null for a request that is too long to be searched.
+ */
+export function withoutRequest(sentence: string, request: string): string | null {
+  if (request.length > MAX_SEARCHED_LENGTH) return null
+  const text = sentence.slice(0, MAX_SENTENCE_LENGTH)
+  const isRepeated = new Uint8Array(text.length)
+  for (let at = 0; at + QUOTED_LENGTH <= text.length; at += STEP)
+    if (spellings(text.slice(at, at + QUOTED_LENGTH)).some((part) => request.includes(part)))
+      isRepeated.fill(1, Math.max(0, at - STEP), at + QUOTED_LENGTH + STEP)
+  for (const { index, 0: quoted, 2: word = '' } of text.matchAll(/(["'`])([^"'`]+)\1/g))
+    if (!/^[\w.$[\]/:-]{1,64}$/.test(word) || isValue(word, request))
+      isRepeated.fill(1, index + 1, index + quoted.length - 1)
+  return Array.from(text, (_, at) => at)
+    .filter((at) => isRepeated[at] === 0 || isRepeated[at - 1] !== 1)
+    .map((at) => (isRepeated[at] === 1 ? '…' : text[at]))
+    .join('')
+}
+
+/** Returns a text as it may stand in JSON. */
+function spellings(text: string): string[] {
+  const plain = JSON.stringify(text).slice(1, -1)
+  const ascii = plain.replace(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  return ascii === plain ? [plain] : [plain, ascii]
+}
+
+/** Returns true if a word stands in a request other than as a member's name or as the model. */
+function isValue(word: string, request: string): boolean {
+  for (let at = request.indexOf(word); at !== -1; at = request.indexOf(word, at + word.length)) {
+    const isName = /^"\s*:/.test(request.slice(at + word.length, at + word.length + 8))
+    if (!isName && !/"model"\s*:\s*"[^"]*$/.test(request.slice(Math.max(0, at - 128), at))) return true
+  }
+  return false
+}

@@ -73,7 +73,7 @@ test('with a broken gateway, the status line shows the client’s label, or the 
         )
         assert.match(stranger.line, label)
         assert.match(stranger.stderr, /^waybill statusline: the gateway /m)
-        const last = /^auto → alpha\/model-a · priority · .+ m?s · \d+ s ago$/
+        const last = /^auto → alpha\/model-a · priority · .+ m?s · no (answer|gateway), \d+ s ago$/
         const { line, stdout } = await patiently(
           () => draw('main'),
           (ran) => last.test(ran.line),

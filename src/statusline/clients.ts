@@ -4,6 +4,7 @@
 import { copyFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { isSea } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import { parseDocument } from 'yaml'
 import { isObject } from './client-input.ts'
@@ -160,9 +161,10 @@ export const dataDirectory = (env: Env): string =>
 
 /**
  * Returns this Node and the bundle next to `from`, as absolute paths, because the client's PATH may contain a
- * different Node or none. Throws if the bundle is in npx's cache.
+ * different Node or none. The single executable draws the line itself. Throws if the bundle is in npx's cache.
  */
 export function program(from: string = import.meta.url): string[] {
+  if (isSea()) return [process.execPath, 'statusline']
   const bundle = fileURLToPath(new URL('statusline.cjs', from))
   const built = existsSync(bundle) ? bundle : fileURLToPath(new URL('../../dist/statusline.cjs', from))
   if (!existsSync(built)) throw new Error('the status line is not built; run `npm run build` first')

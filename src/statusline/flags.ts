@@ -74,13 +74,20 @@ export const SEGMENT_NAMES = [
   'place',
 ] as const
 export type SegmentName = (typeof SEGMENT_NAMES)[number]
-export const DEFAULT_SEGMENTS: readonly SegmentName[] = ['route', 'fallback', 'strategy', 'latency', 'cost']
+export const DEFAULT_SEGMENTS: readonly SegmentName[] = [
+  'route',
+  'fallback',
+  'strategy',
+  'latency',
+  'cost',
+  'session',
+]
 
 const isSegmentName = (name: string): name is SegmentName =>
   (SEGMENT_NAMES as readonly string[]).includes(name)
 
-/** Placeholder for an unknown age, as wide as the widest age. */
-export const AGE_PLACEHOLDER = '{___age___}'
+/** Placeholder for an unknown age and its cause, as wide as the widest of them (`no gateway, 59 min ago`). */
+export const AGE_PLACEHOLDER = '{________age_________}'
 
 /** Meaning of a part of the line. */
 export type Tone = 'target' | 'label' | 'quiet' | 'plain' | 'money' | 'warning'

@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { program } from './clients.ts'
-import { run } from './test-statusline.ts'
+import { patiently, run, session } from './test-statusline.ts'
 
 const CLI = join(import.meta.dirname, '../cli.ts')
 const KEY = 'wb_the-key-of-the-test'
@@ -111,4 +111,29 @@ test('the program is not installed from a directory that npm may clear', (t) => 
       return true
     },
   )
+})
+
+test('`waybill statusline` uses the gateway of WAYBILL_CONFIG, and a wrong file does not prevent the line', async (t) => {
+  const gateway = await testGateway(t)
+  const directory = temporaryDirectory(t)
+  const file = join(directory, 'w.yaml')
+  const draw = (config: string, more = {}) => {
+    writeFileSync(file, config)
+    const env = { HOME: directory, NO_COLOR: '1', WAYBILL_CONFIG: file, ...more }
+    return run([process.execPath, CLI, 'statusline'], env, JSON.stringify(session('new')))
+  }
+  const config = `server: { port: ${new URL(gateway.url).port} }
+providers: { a: { dialect: chat, base_url: http://127.0.0.1:9, key: $A } }`
+  const line = /^auto → ~alpha\/model-a · priority\n$/
+  const ran = await patiently(
+    () => draw(config),
+    ({ stdout }) => line.test(stdout),
+  )
+  assert.match(ran.stdout, line, ran.stderr)
+  const elsewhere = await draw(config, { WAYBILL_URL: 'http://127.0.0.1:9' })
+  assert.match(elsewhere.stdout, /^Auto · the gateway .+\n$/)
+  const { stdout, stderr, code } = await draw('providers: 7')
+  assert.match(stdout, /^\S.*\n$/)
+  assert.match(stderr, /^waybill: .*w\.yaml/)
+  assert.equal(code, 0)
 })

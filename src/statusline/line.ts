@@ -113,7 +113,7 @@ export interface View {
   readonly place: string | null
 }
 
-export interface StyledText {
+interface StyledText {
   readonly text: string
   readonly tone: Tone
 }

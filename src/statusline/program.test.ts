@@ -2,6 +2,7 @@
 // gateway's answer is not trusted.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { chmodSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -10,6 +11,7 @@ import { type TestContext, test } from 'node:test'
 import { clock } from '../shared/clock.ts'
 import { cells } from '../terminal/width.ts'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { openMemory } from './memory.ts'
 import { statusLine } from './program.ts'
 import { sound } from './remote-line.ts'
 import { bare, front, patiently } from './test-statusline.ts'
@@ -72,4 +74,18 @@ test('of the control sequences in the gateway’s answer, only colours and links
     sound('\u001b]8;;javascript:x\u0007a\u001b]8;;\u0007', null, cells),
     ']8;;javascript:xa\u001b]8;;\u0007',
   )
+})
+
+test('a line is kept only in a directory that nobody else can enter', (t) => {
+  const directory = temporaryDirectory(t)
+  const { keep, recall } = openMemory(directory)
+  const subject = ['the gateway', 'the session']
+  keep(subject, 'line', 1)
+  for (const mode of [0o701, 0o710, 0o720, 0o740, 0o750]) {
+    chmodSync(directory, mode)
+    assert.throws(() => keep(subject, 'another line', 2), /is not private/, mode.toString(8))
+    assert.equal(recall(subject), null)
+  }
+  chmodSync(directory, 0o700)
+  assert.deepEqual(recall(subject), { aged: 'line', at: 1 })
 })

@@ -3,13 +3,13 @@
 // Loads only the modules that it needs.
 import type { Readable } from 'node:stream'
 import { cleanLabel, cut, isOrdinary, type Measure } from '../terminal/clean.ts'
-import { isColourless, showsLinks, terminalColumns } from '../terminal/environment.ts'
+import { isColourless, lineColumns, showsLinks } from '../terminal/environment.ts'
 import { ago } from '../terminal/numbers.ts'
 import { firstObject, type Payload, readPayload } from './client-input.ts'
 import { AGE_PLACEHOLDER, type Flags, readFlags, THEMES, type ThemeName } from './flags.ts'
 import { memoryDirectory, openMemory } from './memory.ts'
 import { directoryLabel } from './place.ts'
-import { askForLine, dial, gatewayAddress, type RemoteGateway, sound } from './remote-line.ts'
+import { askForLine, dial, gatewayAddress, NoGatewayError, type RemoteGateway, sound } from './remote-line.ts'
 
 const GATEWAY_MS = 150
 /** Maximum length that the gateway accepts. */
@@ -51,7 +51,7 @@ export async function statusLine(args: readonly string[], surroundings: LineEnvi
   if (flags.wrap === null) return printed([await ours()], problems)
   const { append, outputOf } = await import('./wrap.ts')
   const [theirs, line] = await Promise.all([outputOf(flags.wrap, input.text), ours()])
-  return printed([append(theirs, line, terminalColumns(env))], problems)
+  return printed([append(theirs, line, lineColumns(env))], problems)
 }
 
 /**
@@ -67,7 +67,7 @@ async function drawLine(
   { env, now }: LineEnvironment,
 ): Promise<string> {
   const { sessionId, modelAsGiven, label, directory, contextUsed } = payload
-  const columns = terminalColumns(env)
+  const columns = lineColumns(env)
   const memory = openMemory(memoryDirectory(env))
   const subject = [gateway?.url.origin ?? '', sessionId, modelAsGiven, look.segments!, look.theme!]
   const place = flags.segments.includes('place') ? directoryLabel(directory) : null
@@ -90,7 +90,8 @@ async function drawLine(
     problems.push(note)
     const last = sessionId === null ? null : memory.recall(subject)
     if (last !== null) {
-      const line = last.aged.replace(AGE_PLACEHOLDER, ago(now() - last.at))
+      const why = error instanceof NoGatewayError ? 'no gateway' : 'no answer'
+      const line = last.aged.replace(AGE_PLACEHOLDER, `${why}, ${ago(now() - last.at)}`)
       return sound(line, columns, await measureOf(line))
     }
   }

@@ -67,7 +67,15 @@ const LIMIT_BYTES = 256 * 1024
 
 /** Error if the gateway did not answer. The message is short enough for the line, and contains no secret. */
 export class NoAnswerError extends Error {
-  override name = 'NoAnswerError' as const
+  override name: string = 'NoAnswerError'
+}
+
+/** Error if nothing accepts a connection at the gateway's address. */
+export class NoGatewayError extends NoAnswerError {
+  override name = 'NoGatewayError' as const
+  constructor() {
+    super('is not there')
+  }
 }
 
 /** Opens a connection to the host of `url`; `get` reports a failure. */
@@ -92,18 +100,21 @@ export function get(
   ms: number,
 ): Promise<{ status: number; type: string; body: string }> {
   return new Promise((resolve, reject) => {
-    const fail = (reason: string) => {
+    const end = (error: NoAnswerError) => {
       clearTimeout(timer)
       socket.destroy()
-      reject(new NoAnswerError(reason))
+      reject(error)
     }
+    const fail = (reason: string) => end(new NoAnswerError(reason))
     const timer = setTimeout(() => fail('did not answer in time'), ms)
-    if (socket.destroyed) return fail('is not there')
+    if (socket.destroyed) return end(new NoGatewayError())
     const authorization = key === null ? '' : `authorization: Bearer ${key}\r\n`
     socket.write(`GET ${target} HTTP/1.0\r\nhost: ${host}\r\n${authorization}\r\n`)
     const chunks: Buffer[] = []
     let bytes = 0
-    socket.on('error', () => fail('is not there'))
+    socket.on('error', ({ syscall }: NodeJS.ErrnoException) =>
+      syscall === 'read' || syscall === 'write' ? fail('broke off its answer') : end(new NoGatewayError()),
+    )
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
       bytes += chunk.length

@@ -29,6 +29,9 @@ if [ -z "$url" ]; then
 fi
 if [ -n "${NO_COLOR:-}" ] || [ "${TERM:-}" = dumb ]; then theme=none; fi
 case ${COLUMNS:-} in '' | *[!0-9]* | ??????*) columns=0 ;; *) columns=$COLUMNS ;; esac
+while [ "$columns" != "${columns#0?}" ]; do columns=${columns#0}; done # a number with a leading 0 would be octal below
+# Claude Code draws its margins in 4 of COLUMNS, and cuts a line that is longer than the rest.
+if [ -n "${CLAUDECODE:-}" ] && [ "$columns" -gt 0 ]; then columns=$((columns > 5 ? columns - 4 : 1)); fi
 
 say() { printf 'waybill statusline: %s\n' "$1" >&2; }
 
@@ -92,7 +95,14 @@ esac
 
 if [ -z "$key" ] && [ -n "$key_file" ]; then
   case $(ls -lLd "$key_file" 2>/dev/null) in
-    -r[w-][x-]------*) IFS= read -r key <"$key_file" || : ;;
+    -r[w-][x-]------*)
+      # A file of kept keys has a line for each key, and this one is WAYBILL_KEY.
+      while IFS= read -r part || [ -n "$part" ]; do
+        case $key_file in *keys.env) case $part in WAYBILL_KEY=*) part=${part#*=} ;; *) continue ;; esac ;; esac
+        key=$part
+        break
+      done <"$key_file"
+      ;;
     '') say "the key file $key_file cannot be read" ;;
     *) say "the key file $key_file is open to others; run chmod 600 on it" ;;
   esac
@@ -109,6 +119,7 @@ reply=''
 $config
 END
 )
+[ $? -eq 7 ] && why='no gateway' || why='no answer'
 case $reply in
   ?*"$nl"?*"$nl"[0-9]*"$nl"'text/plain; charset=utf-8 200')
     answered=yes line=${reply%%"$nl"*} rest=${reply#*"$nl"}
@@ -159,7 +170,7 @@ if locate && { IFS= read -r kept && read -r at width && IFS= read -r aged; } 2>/
   else
     age="$((age / 86400)) d ago"
   fi
-  case $aged in *'{___age___}'*) aged=${aged%%'{___age___}'*}$age${aged#*'{___age___}'} ;; esac
+  case $aged in *'{_'*'age'*'_}'*) aged="${aged%%'{_'*}$why, $age${aged##*'_}'}" ;; esac
   printf '%s\n' "$aged"
   exit 0
 fi

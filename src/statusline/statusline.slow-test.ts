@@ -114,7 +114,7 @@ const WELL: readonly Row[] = [
   {
     name: 'LINE-03 the mark was in the request too',
     input: session('marked', { id: 'alpha/m[1m]' }),
-    shows: /^alpha\/m\[1m\] · direct/,
+    shows: /^alpha\/m\[1m\] .*· direct/,
   },
   { name: 'LINE-03 only a subagent called', input: session('agents'), shows: FORECAST },
   { name: 'LINE-03 only a background call', input: session('titles'), shows: FORECAST },
@@ -158,6 +158,18 @@ const WELL: readonly Row[] = [
     env: { COLUMNS: String(columns) },
     shows: columns === 0 || columns > 40 ? WENT : columns < 20 ? /…$/ : /alpha\/model-a/,
   })),
+  // Claude Code draws 4 cells less than COLUMNS, so that a part that does not fit is left out, not cut.
+  ...([0, 1, 5, 40, 44, 45, 46, 80, 200] as const).map((columns) => ({
+    name: `LINE-06 ${columns} columns of Claude Code`,
+    input: session('main'),
+    env: { COLUMNS: String(columns), CLAUDECODE: '1' },
+    shows:
+      columns === 0 || columns > 50
+        ? WENT
+        : columns < 20
+          ? /^(…|au?…)$/
+          : /^auto → alpha\/model-a( · priority( · .+ m?s)?)?$/,
+  })),
   {
     name: 'LINE-06 wide characters, 20 columns',
     input: session('wide', { id: 'alpha/模型模型模型模型模型' }),
@@ -170,6 +182,12 @@ const WELL: readonly Row[] = [
     name: 'LINE-06 columns with zeros before',
     input: session('main'),
     env: { COLUMNS: '0080' },
+    shows: WENT,
+  },
+  {
+    name: 'LINE-06 columns of Claude Code with zeros before',
+    input: session('main'),
+    env: { COLUMNS: '0080', CLAUDECODE: '1' },
     shows: WENT,
   },
   // LINE-07

@@ -166,7 +166,7 @@ export function assertSound({ code, stdout }: Run, env: Record<string, string> =
   assert.match(stdout, /^[^\n]*\S[^\n]*\n$/)
   assert.doesNotMatch(bare(stdout).slice(0, -1), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
   if (env.NO_COLOR || env.TERM === 'dumb') assert.ok(!stdout.includes('\u001b'), stdout)
-  const columns = Number(env.COLUMNS)
+  const columns = Number(env.COLUMNS) - (env.CLAUDECODE ? 4 : 0)
   if (columns > 0) assert.ok(cells(bare(stdout).trimEnd()) <= columns, stdout)
 }
 

@@ -1,7 +1,6 @@
 // Every query on the record, with the type of its result. Independent of the database.
 import type { Tokens } from '../core/call.ts'
-import type { CallDetail, CallRecord, PastCall } from '../core/record.ts'
-import type { CallFilter, Page } from './filters.ts'
+import type { CallDetail, CallRecord, FieldFilter, PastCall } from '../core/record.ts'
 import type { KeptRowReads } from './kept-rows.ts'
 
 /** A page of a list, as in the contract's section "Lists". */
@@ -57,7 +56,16 @@ export interface Span {
 }
 
 /** Keys to group usage by. */
-export const USAGE_KEYS = ['provider', 'model', 'route', 'tier', 'key', 'session', 'client'] as const
+export const USAGE_KEYS = [
+  'provider',
+  'model',
+  'route',
+  'tier',
+  'key',
+  'session',
+  'client',
+  'answered',
+] as const
 export type UsageKey = (typeof USAGE_KEYS)[number]
 
 /** How a span is divided: buckets of this length, the days of a time zone, or a single bucket. */
@@ -158,6 +166,8 @@ export interface Session {
   readonly last_requested_model: string
   readonly last_provider: string
   readonly last_model: string
+  /** Name of the program that made the last call, without its version. */
+  readonly last_client: string | null
   readonly tokens: TokenSums
   readonly cost_usd: number | null
   readonly cost_is_minimum: boolean
@@ -273,4 +283,20 @@ export interface RetentionLimits {
   readonly rows: number
   /** Total size of the database and write-ahead log. */
   readonly bytes: number
+}
+
+/**
+ * Filter of calls; a call must match every part that is set. The parts are the query parameters of
+ * `src/core/record.ts` and the gateway's own filters.
+ */
+export interface CallFilter extends FieldFilter {
+  /** Milliseconds since the epoch; `since` is inclusive, `until` is exclusive. */
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+}
+
+export interface Page {
+  readonly limit: number
+  /** Id of the last row of the previous page. */
+  readonly cursor?: string | undefined
 }

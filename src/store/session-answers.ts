@@ -1,5 +1,5 @@
 // Builds answers about sessions from sums and their last calls, for every engine. Pure; knows no SQL.
-import { timeOfId } from '../core/call.ts'
+import { clientName, timeOfId } from '../core/call.ts'
 import { isOtherModel } from '../shared/model-names.ts'
 import type { Session, SessionModel, SessionPart } from './reads.ts'
 import { abortedCalls, calls, costsOf, failedCalls, type Sum, tokensInSum, total } from './sql/usage-sum.ts'
@@ -15,6 +15,7 @@ export interface LastCall {
   readonly requested_model: string
   readonly resolved_provider: string
   readonly resolved_model: string
+  readonly client: string | null
 }
 
 export interface ModelOf {
@@ -34,6 +35,7 @@ export const sessionAnswer = (session_id: string, first_id: string, last: LastCa
   last_requested_model: last.requested_model,
   last_provider: last.resolved_provider,
   last_model: last.resolved_model,
+  last_client: last.client === null ? null : clientName(last.client),
   ...amountsOf(sum),
 })
 

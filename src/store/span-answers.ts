@@ -2,7 +2,7 @@
 // SQL.
 import { clientName } from '../core/call.ts'
 import { offsetOf, startOfDay } from '../core/zone.ts'
-import { type Latencies, medianOf } from './latency.ts'
+import { isOtherModel } from '../shared/model-names.ts'
 import type {
   Division,
   History,
@@ -47,21 +47,27 @@ export type GroupBy =
   | 'key_name'
   | 'session_id'
   | 'client'
+  | 'response_model'
 
 /** Labels that the hourly sums do not have, so that a grouping by them reads the rows. */
-const UNSUMMED: readonly GroupBy[] = ['session_id', 'client']
+const UNSUMMED: readonly GroupBy[] = ['session_id', 'client', 'response_model']
 export const needsRows = (by: readonly GroupBy[]): boolean => by.some((name) => UNSUMMED.includes(name))
 
 /** Columns by grouping of usage. */
-export const COLUMN_OF = {
-  provider: 'resolved_provider',
-  model: 'resolved_model',
-  route: 'route',
-  tier: 'tier',
-  key: 'key_name',
-  session: 'session_id',
-  client: 'client',
-} as const satisfies Record<UsageKey, GroupBy>
+const COLUMNS_OF = {
+  provider: ['resolved_provider'],
+  model: ['resolved_model'],
+  route: ['route'],
+  tier: ['tier'],
+  key: ['key_name'],
+  session: ['session_id'],
+  client: ['client'],
+  answered: ['resolved_model', 'response_model'],
+} as const satisfies Record<UsageKey, readonly GroupBy[]>
+
+/** Returns the columns to group a history by. */
+export const historyKeys = (by: UsageKey | undefined): readonly GroupBy[] =>
+  by ? ['@start', ...COLUMNS_OF[by]] : ['@start']
 
 /** Collects groups; a new group starts with an empty sum. */
 export function groupSums(): { sumOf(keys: readonly GroupKey[]): Sum; all(): SpanGroup[] } {
@@ -107,7 +113,10 @@ interface Buckets {
   readonly startOf: (at: number) => number
 }
 
-/** Groups by `@start` and, if given, one other key. Joins the groups of a bucket, and those of a client's versions. */
+/**
+ * Joins the groups of `historyKeys` into buckets. The versions of a client are one group, and so are the forms of a model's
+ * name that mean the same model.
+ */
 export function historyOf(
   groups: readonly SpanGroup[],
   by: UsageKey | undefined,
@@ -115,9 +124,8 @@ export function historyOf(
 ): History {
   const { sumOf, all } = groupSums()
   for (const { keys, sum } of groups) {
-    const value = keys[1] ?? null
-    const name = by === 'client' && value !== null ? clientName(String(value)) : value
-    merge(sumOf(by ? [startOf(keys[0] as number), name] : [startOf(keys[0] as number)]), sum)
+    const at = startOf(keys[0] as number)
+    merge(sumOf(by ? [at, nameOf(by, keys.slice(1))] : [at]), sum)
   }
   const start = ({ keys }: SpanGroup) => keys[0] as number
   return {
@@ -130,6 +138,12 @@ export function historyOf(
         ...usageOf(group.sum),
       })),
   }
+}
+
+function nameOf(by: UsageKey, [value = null, answered = null]: readonly GroupKey[]): GroupKey {
+  if (by === 'client' && value !== null) return clientName(String(value))
+  if (by === 'answered' && isOtherModel(String(value), answered as string | null)) return answered
+  return value
 }
 
 /** Groups by route, provider and model. */
@@ -184,4 +198,40 @@ const usageOf = (sum: Sum): UsageSums => {
     ...costsOf(sum),
     saved_usd: savedOf(sum),
   }
+}
+
+/**
+ * Upper bounds of the steps: 16 ms, 22.6 ms, and so on to above 9 minutes. Each is √2 times the previous one.
+ */
+const STEPS = 32
+const FIRST_MS = 16
+
+/** Number of completed calls in each step, by the step's number. */
+export type Latencies = Map<number, number>
+
+/** Returns the step of a call; null if the call was not completed. */
+export function stepOf({ state, latency_ms }: { state: string; latency_ms: number | null }): number | null {
+  if (state !== 'completed' || latency_ms === null) return null
+  const step = Math.ceil(2 * Math.log2(latency_ms / FIRST_MS))
+  return Math.min(Math.max(step, 0), STEPS - 1)
+}
+
+const boundOf = (step: number): number => (step < 0 ? 0 : FIRST_MS * 2 ** (step / 2))
+
+/**
+ * Returns the median, ms, or null. Assumes that calls are spread evenly within a step, so the result is
+ * within a fifth of the true median.
+ */
+function medianOf(latencies: Latencies): number | null {
+  const steps = [...latencies].sort(([a], [b]) => a - b)
+  const half = steps.reduce((sum, [, calls]) => sum + calls, 0) / 2
+  let before = 0
+  for (const [step, calls] of steps) {
+    if (calls > 0 && before + calls >= half) {
+      const [from, to] = [boundOf(step - 1), boundOf(step)]
+      return Math.round((from + ((half - before) / calls) * (to - from)) * 10) / 10
+    }
+    before += calls
+  }
+  return null
 }

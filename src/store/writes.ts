@@ -1,7 +1,8 @@
 // The six events of a call that are written, as values. Independent of the database.
-import type { AttemptEnd, Call, CallOutcome, Route, Target } from '../core/call.ts'
+import type { AttemptEnd, Call, CallOutcome, Route, Target, Tokens } from '../core/call.ts'
 import type { KnownCost } from '../core/record.ts'
-import type { Cost } from '../pricing/cost.ts'
+import { type Cost, UNKNOWN_USAGE } from '../pricing/cost.ts'
+import type { Mask } from '../shared/redact.ts'
 
 /** Parts missing from the cost of an interrupted call, in the format of the record's column. */
 export const INTERRUPTED_COST_MISSING = JSON.stringify(['attempt'])
@@ -85,3 +86,38 @@ export type Write =
       /** True for the late end of a batch whose reservation may be from before a restart. */
       readonly releases?: true
     }
+
+/** Returns a write whose usage contains no secret, because a provider may put anything into its words and names. */
+export function maskedUsage(write: Exclude<Write, Opening>, mask: () => Mask): Exclude<Write, Opening> {
+  const masked = <End extends { readonly tokens: Tokens | null }>(end: End): End => {
+    if (!end.tokens?.served) return end
+    const before = JSON.stringify(end.tokens.served)
+    const after = mask()(before)
+    return after === before ? end : { ...end, tokens: { ...end.tokens, served: JSON.parse(after) } }
+  }
+  if (write.kind === 'next') return { ...write, ended: masked(write.ended) }
+  if (write.kind !== 'close') return write
+  const [ended, outcome] = [write.ended && masked(write.ended), masked(write.outcome)]
+  return ended === write.ended && outcome === write.outcome ? write : { ...write, ended, outcome }
+}
+
+/** Makes the end of a call that was refused but may be on record. Nothing was sent for it. */
+export const refusedEnd = ({ call, route }: Opening, at: number): Exclude<Write, Opening> => ({
+  kind: 'close',
+  id: call.id,
+  at,
+  requestsSent: 0,
+  fallbacks: 0,
+  target: route.candidates[0],
+  ended: null,
+  cost: UNKNOWN_USAGE,
+  outcome: {
+    state: 'failed',
+    status: 503,
+    errorCode: 'log_unavailable',
+    responseModel: null,
+    latencyMs: Math.max(0, at - call.createdAt),
+    ttftMs: null,
+    tokens: null,
+  },
+})

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { answer, chunk, DONE, fail, stream, usageChunk } from '../../mocks/test-upstream.ts'
 import { ask, providerKey, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
-import { NAMES } from './names.ts'
+import { NAMES } from './spans.ts'
 import { collector, seen } from './test-collector.ts'
 
 const PRICE =

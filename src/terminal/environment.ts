@@ -9,6 +9,15 @@ export function terminalColumns(env: Env): number | null {
   return columns > 0 ? columns : null
 }
 
+/** Cells of COLUMNS in which Claude Code draws its margins; it cuts a status line that is longer than the rest. */
+const CLAUDE_CODE_MARGINS = 4
+
+/** Returns the cells that the client gives to its status line. Null if unknown. */
+export function lineColumns(env: Env): number | null {
+  const columns = terminalColumns(env)
+  return columns !== null && env.CLAUDECODE ? Math.max(1, columns - CLAUDE_CODE_MARGINS) : columns
+}
+
 /** Returns true if colours are unwanted or unsupported. */
 export const isColourless = (env: Env): boolean => Boolean(env.NO_COLOR) || env.TERM === 'dumb'
 

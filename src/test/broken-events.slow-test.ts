@@ -4,10 +4,11 @@
 // its stream; with WAYBILL_FUZZ=1, only this stream is read again.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { renameEvent } from '../call/rename-model.ts'
+import { renameEvent } from '../call/answer.ts'
 import { chat } from '../dialects/chat/chat.ts'
 import { gemini } from '../dialects/gemini/gemini.ts'
 import { images } from '../dialects/images/images.ts'
+import { interactions } from '../dialects/interactions/interactions.ts'
 import { messages } from '../dialects/messages/messages.ts'
 import { responses } from '../dialects/responses/responses.ts'
 import { message, response, streamOf } from '../dialects/responses/test-samples.ts'
@@ -28,7 +29,7 @@ const OPTIONS = { timeout: 300_000 }
 /** Maximum processor time of one stream, ms; a stream takes about 0.2 ms. */
 const MAX_STREAM_MS = 1_000
 
-const dialects = { chat, messages, responses, images, gemini }
+const dialects = { chat, messages, responses, images, gemini, interactions }
 const SAMPLES: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   ALL.map(([name, , samples]) => [name, samples.stream('m').split(/(?<=\n\n)/)]),
 )
@@ -93,13 +94,18 @@ test('events that a client receives over a WebSocket', OPTIONS, (t) =>
 
 test("events that the gateway's own store collects", OPTIONS, (t) =>
   read(t, (mutator) => {
-    const events = responsesEvents(mutator)
-    const collector = responses.client.storing.openCollector()
+    const isResponse = mutator.below(2) === 0
+    const events = isResponse ? responsesEvents(mutator) : eventsOf(SAMPLES.interactions!, mutator)
+    const { storing } = isResponse ? responses.client : interactions.client
+    const collector = storing.openCollector()
     for (const piece of mutator.pieces(Buffer.from(events.join('')))) collector.add(piece)
     const { answer } = collector
     if (answer) for (const each of [answer.json, ...answer.output]) JSON.parse(each)
-    const whole = responses.client.storing.openCollector()
-    whole.whole(Buffer.from(mutator.mutate(JSON.stringify(response('m', 'completed', { output: [item] })))))
+    const whole = storing.openCollector()
+    const json = isResponse
+      ? JSON.stringify(response('m', 'completed', { output: [item] }))
+      : ALL.find(([name]) => name === 'interactions')![2].answer('m', {})
+    whole.whole(Buffer.from(mutator.mutate(json)))
     void whole.answer
     return events.length
   }),

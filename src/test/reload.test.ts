@@ -51,6 +51,21 @@ test('a key keeps its rate window when other keys change, and a removed key is u
   assert.equal(await status('ann'), 200, 'another rate, another window')
 })
 
+test('a page that is signed in with a key is signed out when the keys change, and by no other change (LIFE-07)', async (t) => {
+  const digest = (name: string) => `sha256:${createHash('sha256').update(name).digest('hex')}`
+  const keys = (name: string, more = '') => `keys: [ { name: ${name}, digest: "${digest(name)}" } ]\n${more}`
+  const gateway = await reloading(t, { config: keys('ann') })
+  const as = (key: string) => ({
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+  })
+  const { json } = await gateway.get('/page/sign-in', { method: 'POST', ...as('ann') })
+  const read = async () => (await gateway.get('/api/sessions', as(json.token))).status
+  gateway.reload(keys('ann', 'cache: { enabled: true }'))
+  assert.equal(await read(), 200)
+  gateway.reload(keys('bob'))
+  assert.equal(await read(), 401)
+})
+
 test('a file that is cut off before its keys does not open the gateway (LIFE-07)', async (t) => {
   const digest = createHash('sha256').update('ann').digest('hex')
   const gateway = await testGateway(t, {

@@ -182,8 +182,12 @@ keys: [ { name: test, role: admin, digest: "sha256:${digest}" } ]`
       input,
       stream: true,
     })
-    for await (const { type } of stream) types.push(type)
-    assert.equal(types.at(-1), 'error')
+    await assert.rejects(
+      async () => {
+        for await (const { type } of stream) types.push(type)
+      },
+      { code: 'server_error' },
+    )
     assert.equal((await newestRecord()).state, 'failed')
   })
 

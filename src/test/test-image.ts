@@ -164,7 +164,7 @@ export class GatewayContainer {
 
 /** Retries until it succeeds, for at most a minute, because the machine may be busy. */
 export async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + 60_000
+  const deadline = Date.now() + 240_000
   for (;;) {
     try {
       return await attempt()

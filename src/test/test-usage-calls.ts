@@ -18,6 +18,7 @@ function callIn(
       '/v1/chat/completions',
       { model, messages, stream, ...(stream && { stream_options: { include_usage: true } }), ...more },
     ]
+  if (dialect === 'interactions') return ['/v1beta/interactions', { model, input: text, stream, ...more }]
   if (dialect === 'responses') return ['/v1/responses', { model, input: text, stream, ...more }]
   const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
   return [`/v1beta/models/${model}:${method}`, { contents: [{ role: 'user', parts: [{ text }] }], ...more }]

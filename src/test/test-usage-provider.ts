@@ -13,13 +13,15 @@ export const answering =
     const name = [...rows.keys()].find((each) => text.includes(`<${JSON.stringify(each).slice(1, -1)}>`))
     const row = rows.get(name!)!
     const isStream = json.stream === true || path.includes('streamGenerateContent')
-    const made = path.includes('/messages')
-      ? messages(row)
-      : path.includes('/responses')
-        ? responses(row)
-        : path.includes('enerateContent')
-          ? gemini(row)
-          : chat(row)
+    const made = path.includes('/interactions')
+      ? interactions(row)
+      : path.includes('/messages')
+        ? messages(row)
+        : path.includes('/responses')
+          ? responses(row)
+          : path.includes('enerateContent')
+            ? gemini(row)
+            : chat(row)
     if (!isStream) {
       response
         .writeHead(200, { 'content-type': 'application/json', ...row.headers })
@@ -171,5 +173,31 @@ function gemini({ model: asked, served: model = asked, usage }: UsageRow): Made 
       ['', { ...part('Pa', {}), usageMetadata: { promptTokenCount, totalTokenCount: promptTokenCount } }],
       ['', { ...part('ris', { finishReason: 'STOP' }), usageMetadata: usage }],
     ],
+  }
+}
+
+/** In Google's streams, a delta may report the usage so far, and the end of a step that of the step. */
+function interactions({
+  model: asked,
+  served: model = asked,
+  usage,
+  tier,
+  stopReason = 'completed',
+}: UsageRow): Made {
+  const head = { id: 'v1_1', object: 'interaction', model }
+  const whole = { ...head, status: stopReason, usage, ...(tier && { service_tier: tier }) }
+  const content = [{ type: 'text', text: 'Paris' }]
+  const { total_input_tokens } = usage
+  const event = (event_type: string, more: object): Said => [event_type, { event_type, ...more }]
+  return {
+    whole: { ...whole, steps: [{ type: 'model_output', content }] },
+    events: [
+      event('interaction.created', { interaction: { ...head, status: 'in_progress' } }),
+      event('step.start', { index: 0, step: { type: 'model_output' } }),
+      event('step.delta', { index: 0, delta: content[0], metadata: { total_usage: { total_input_tokens } } }),
+      event('step.stop', { index: 0, step_usage: { total_output_tokens: 1 } }),
+      event('interaction.completed', { interaction: whole }),
+    ],
+    end: 'event: done\ndata: [DONE]\n\n',
   }
 }

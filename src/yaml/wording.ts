@@ -32,7 +32,8 @@ function withoutEchoes(problems: readonly Told[]): Told[] {
 
 const key = (path: readonly PropertyKey[]): string => JSON.stringify(path.map(String))
 
-const MISSING = 'is missing'
+/** Message for a setting that is not there. */
+export const MISSING = 'is missing'
 /** Zod's own message, used for a problem without a message of ours. */
 const UNWORDED = 'Invalid input'
 

@@ -31,6 +31,10 @@ const brief = (value: unknown): string => {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text
 }
 
+/** Names the first two of several ids, and how many follow. */
+const someOf = (ids: ReadonlySet<unknown>): string =>
+  `${[...ids].slice(0, 2).map(brief).join(' and ')}${ids.size > 2 ? `, and ${ids.size - 2} more` : ''}`
+
 /** Returns true for the same text, or equivalent JSON. */
 const means = (a: unknown, b: unknown): boolean =>
   a === b ||
@@ -83,7 +87,7 @@ function inChat(body: string): Contradictions {
           found.ids.push(`call ${call.index} is ${brief(known.id)}, then ${brief(call.id)}`)
       }
   }
-  if (answers.size > 1) found.ids.push(`the answer has ${answers.size} ids`)
+  if (answers.size > 1) found.ids.push(`the answer has the ids ${someOf(answers)}`)
   found.ids.push(
     ...distinct(
       [...calls.values()].map(({ id }) => id),
@@ -250,7 +254,7 @@ function inResponses(body: string): Contradictions {
         found.places.push(`item ${brief(known.index)} is number ${index} of the last event`)
     }
   }
-  if (responses.size > 1) found.ids.push(`the response has ${responses.size} ids`)
+  if (responses.size > 1) found.ids.push(`the response has the ids ${someOf(responses)}`)
   return found
 }
 

@@ -7,14 +7,12 @@ import { everyModel, modelsOf, refs, servedBy } from '../../dialects/lookup.ts'
 import { dialectOf, isCrossed, readAnswer, readSent } from '../../dialects/registry.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { type AnyJson, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { step, stepText } from '../../evidence/step.ts'
-import { listed } from '../../evidence/wording.ts'
+import { listed, step, stepText } from '../../evidence/step.ts'
 import { doubt, type Finding, finding } from '../../runner/check.ts'
 import { endsInError, sameAs } from '../expect.ts'
 import { callEach, each, family, type Told, thenCoolDown } from '../family.ts'
 import { sameAnswer } from '../flow/parts.ts'
-import { message } from '../messages/parts.ts'
-import { response } from '../responses/parts.ts'
+import { message, response } from '../responses/parts.ts'
 import { INCLUDE } from '../use/parts.ts'
 import { type Contradictions, contradictions } from './agreement.ts'
 
@@ -125,6 +123,7 @@ const ANSWERS: Readonly<Partial<Record<DialectName, Answers>>> = {
   messages: ofMessages(),
   responses: ofResponses(),
   gemini: ofGemini(),
+  interactions: ofInteractions(),
 }
 
 function ofChat(): Answers {
@@ -232,10 +231,34 @@ function ofGemini(): Answers {
   return { whole: answer('answer', end), events: [answer('first event', {}), answer('last event', end)] }
 }
 
+function ofInteractions(): Answers {
+  const annotations = [{ type: 'url_citation', ...SOURCE, ...SPAN }]
+  const step = { type: 'model_output', ...unknown('step') }
+  const content = [{ type: 'text', text: TEXT, annotations, ...unknown('content') }]
+  const state = (status: string, more: object) => ({
+    ...{ id: 'v1_synthetic', object: 'interaction', model: 'synthetic', status },
+    ...unknown(status),
+    ...more,
+  })
+  const usage = { total_input_tokens: 5, total_output_tokens: 5, total_tokens: 10, ...unknown('usage') }
+  const delta = (each: object) => ({ event_type: 'step.delta', index: 0, delta: each })
+  return {
+    whole: state('completed', { steps: [{ ...step, content }], usage }),
+    events: [
+      { event_type: 'interaction.created', interaction: state('in_progress', {}) },
+      { event_type: 'step.start', index: 0, step },
+      delta({ type: 'text', text: TEXT, ...unknown('delta') }),
+      delta({ type: 'text_annotation_delta', annotations }),
+      { event_type: 'step.stop', index: 0 },
+      { event_type: 'interaction.completed', interaction: state('completed', { usage }) },
+    ],
+  }
+}
+
 const scriptOf = ({ whole, events }: Answers, stream: boolean, dialect: DialectName): ScriptedAnswer[] => {
   if (!stream) return [{ body: whole }]
   const steps = events.map((data) => ({
-    raw: `${data.type ? `event: ${data.type}\n` : ''}data: ${JSON.stringify(data)}\n\n`,
+    raw: `${(data.type ?? data.event_type) ? `event: ${data.type ?? data.event_type}\n` : ''}data: ${JSON.stringify(data)}\n\n`,
   }))
   return [{ events: dialect === 'chat' ? [...steps, { data: '[DONE]' }] : steps }]
 }

@@ -1,8 +1,7 @@
 // Checks of relayed requests and streams.
 import { isDeepStrictEqual } from 'node:util'
 import { parseExact } from '../../../src/shared/exact-json.ts'
-import type { DialectName } from '../../dialects/dialect.ts'
-import { delta, END } from '../../dialects/scripted.ts'
+import { type DialectName, delta, END } from '../../dialects/dialect.ts'
 import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
 import { step } from '../../evidence/step.ts'
 import { each, everything, family } from '../family.ts'

@@ -3,8 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { modelsOf, refs, servedBy } from '../../dialects/lookup.ts'
 import { isCrossed, readAnswer } from '../../dialects/registry.ts'
 import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
-import { step } from '../../evidence/step.ts'
-import { listed } from '../../evidence/wording.ts'
+import { listed, step } from '../../evidence/step.ts'
 import { each, family } from '../family.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })

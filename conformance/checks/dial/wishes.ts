@@ -35,15 +35,15 @@ const TOOLS = [
   { name: 'find_inn', description: 'Finds an inn.', schema: { type: 'object', properties: {} } },
 ]
 /** Unique member name. */
-const MEMBER = 'milestones_of_the_road'
-const FORMAT = {
+export const MEMBER = 'milestones_of_the_road'
+export const FORMAT = {
   type: 'object',
   properties: { [MEMBER]: { type: 'integer' } },
   required: [MEMBER],
   additionalProperties: false,
 }
 /** One white pixel. */
-const PIXEL =
+export const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 /**
  * Tool calls. The first result has two parts if the dialect supports parts; the gateway may join them in any
@@ -313,7 +313,7 @@ const LOOKS: Readonly<Record<Wish, readonly [finding: string, expected: string, 
     'instructions-arrive',
     RULES.join(' '),
     ({ instructions, turns }) => ({
-      seen: instructions,
+      seen: instructions || 'no instructions',
       // If a model accepts no instructions, the gateway puts them at the start of the first turn.
       ok: RULES.every((rule) => instructions.includes(rule) || (turns[0] ?? '').includes(rule)),
     }),

@@ -1,11 +1,11 @@
 // Checks of providers that fail, fall silent or refuse a parameter.
+
+import { delta } from '../../dialects/dialect.ts'
 import { askedModel, ref, refs, requestsOf, where } from '../../dialects/lookup.ts'
 import { readAnswer } from '../../dialects/registry.ts'
-import { delta } from '../../dialects/scripted.ts'
 import type { Exchange } from '../../evidence/evidence.ts'
 import { jsonOf } from '../../evidence/reading.ts'
-import { step } from '../../evidence/step.ts'
-import { endText } from '../../evidence/wording.ts'
+import { endText, step } from '../../evidence/step.ts'
 import { absent, finding } from '../../runner/check.ts'
 import { declares, type Target } from '../../target/schema.ts'
 import { callEach, each, family, type Told } from '../family.ts'

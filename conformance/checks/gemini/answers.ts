@@ -1,13 +1,12 @@
 // Checks of the Gemini dialect: streams, errors, usage and the end of an answer.
 
-import { recordIn, refs, requestIdOf } from '../../dialects/lookup.ts'
 import { dialectOf, readAnswer } from '../../dialects/registry.ts'
 import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { recordExchange, step } from '../../evidence/step.ts'
-import { endText } from '../../evidence/wording.ts'
+import { endText, step } from '../../evidence/step.ts'
 import type { ChatOptions } from '../../runner/context.ts'
 import { callEach, each, family } from '../family.ts'
-import { GEMINI_USAGE, geminiAnswer, geminiEvent, refusedInShape, sameBytes } from './parts.ts'
+import { GEMINI_USAGE, geminiAnswer, geminiEvent, refusedInShape, sameBytes } from '../responses/parts.ts'
+import { judgeKinds } from '../use/parts.ts'
 
 const check = family({ needs: ['gemini'], dialect: 'gemini' })
 
@@ -125,7 +124,7 @@ check('GEM-04', {
             (exchange.end !== 'complete' || shaped.length > 0),
           `the end of ${quoted}`,
           'a connection that breaks, or an error of Google’s; no finishReason',
-          `${endText(exchange)}, ${errors.length} errors, ${shaped.length} in shape, ${finish.length} finish reasons`,
+          `${endText(exchange)}, ${errors.length === shaped.length ? '' : 'an error of another format, '}${shaped.length > 0 ? '' : 'no error of Google’s, '}finishReason ${finish.map(({ reason }) => reason).join(', ') || 'none'}`,
         ],
       }
     }),
@@ -154,20 +153,7 @@ check('GEM-05', {
     for (const { stream, script } of scripts)
       await session.record(await session.chat(thinking.with({ stream }), { stream, script }))
   },
-  judge: each(thinking, ({ exchange, entry, quoted, evidence, target }) => {
-    const reading = recordExchange(evidence, exchange)
-    const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
-    const kept = Object.keys(ON_RECORD).map((kind) => [kind, at(record, `/tokens/${kind}`)])
-    return {
-      'kinds-are-kept-apart': [
-        kept.every(([kind, tokens]) => tokens === ON_RECORD[kind as keyof typeof ON_RECORD]),
-        `tokens on record after ${quoted}`,
-        JSON.stringify(ON_RECORD),
-        JSON.stringify(Object.fromEntries(kept)),
-        refs(exchange, reading, entry),
-      ],
-    }
-  }),
+  judge: judgeKinds(thinking, ON_RECORD),
 })
 
 const ending = step<{ reason: string; stream: boolean }>('call')

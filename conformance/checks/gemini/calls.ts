@@ -5,13 +5,12 @@ import { writeNonce } from '../../../mocks/ledger.ts'
 import { ref, refs, where } from '../../dialects/lookup.ts'
 import type { Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { step, stepText } from '../../evidence/step.ts'
-import { endText } from '../../evidence/wording.ts'
+import { endText, step, stepText } from '../../evidence/step.ts'
 import { absent, finding } from '../../runner/check.ts'
 import { declares } from '../../target/schema.ts'
 import { callEach, each, family, type Told } from '../family.ts'
+import { refusedInShape } from '../responses/parts.ts'
 import { isNotOffered } from '../server/parts.ts'
-import { refusedInShape } from './parts.ts'
 
 const check = family({ needs: ['gemini'], dialect: 'gemini' })
 
@@ -233,7 +232,7 @@ check('GEM-08', {
             exchange.status === 200 && Number.isInteger(tokens) && (tokens as number) > 0 && isMore,
             `the answer to "${stepText(exchange)}"`,
             `200 with totalTokens${exchange === asked[0] ? '' : ` above ${least}`}`,
-            `${endText(exchange)}, ${tokens ?? 'no totalTokens'}`,
+            `${endText(exchange)}, ${tokens === undefined ? 'no totalTokens' : `totalTokens ${tokens}`}`,
             refs(exchange),
           ],
         }

@@ -2,8 +2,7 @@
 import { ref, refs, requestsOf } from '../../dialects/lookup.ts'
 import { jsonOf } from '../../evidence/reading.ts'
 import { providerKeysIn, secretsGivenAway } from '../../evidence/secrets.ts'
-import { step, stepText } from '../../evidence/step.ts'
-import { endText, listed, secrets } from '../../evidence/wording.ts'
+import { endText, listed, secrets, step, stepText } from '../../evidence/step.ts'
 import { each, family, type Told } from '../family.ts'
 
 const check = family()

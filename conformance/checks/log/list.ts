@@ -1,11 +1,11 @@
 // Checks of the list of records: one for each call, pages, filters, sums, and no content.
+
+import { delta, END, scriptedAnswer, scriptedFailure } from '../../dialects/dialect.ts'
 import { idsIn, itemsOf, ref, refs } from '../../dialects/lookup.ts'
 import { readAnswer } from '../../dialects/registry.ts'
-import { delta, END, scriptedAnswer, scriptedFailure } from '../../dialects/scripted.ts'
 import type { Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf, type AnyJson as Row } from '../../evidence/reading.ts'
-import { type Step, step } from '../../evidence/step.ts'
-import { endText, listed } from '../../evidence/wording.ts'
+import { endText, listed, type Step, step } from '../../evidence/step.ts'
 import { finding } from '../../runner/check.ts'
 import type { CheckContext } from '../../runner/context.ts'
 import { family, type Told } from '../family.ts'

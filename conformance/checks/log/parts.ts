@@ -1,7 +1,7 @@
 // Parts that the LOG checks and others share: streams that break off, records, and Waybill's own interface.
 import type { ScriptStep } from '../../../mocks/server/script.ts'
+import { delta, END } from '../../dialects/dialect.ts'
 import { listRequest } from '../../dialects/lookup.ts'
-import { delta, END } from '../../dialects/scripted.ts'
 import type { Exchange } from '../../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
 import type { Step } from '../../evidence/step.ts'

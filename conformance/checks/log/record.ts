@@ -1,4 +1,6 @@
 // Checks of the record of a call.
+
+import { delta, END, scriptedFailure } from '../../dialects/dialect.ts'
 import {
   amountIn,
   askedModel,
@@ -12,11 +14,9 @@ import {
   where,
 } from '../../dialects/lookup.ts'
 import { readSent } from '../../dialects/registry.ts'
-import { delta, END, scriptedFailure } from '../../dialects/scripted.ts'
 import type { Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf, type AnyJson as Row } from '../../evidence/reading.ts'
-import { type PlainStep, recordExchange, step } from '../../evidence/step.ts'
-import { listed } from '../../evidence/wording.ts'
+import { listed, type PlainStep, recordExchange, step } from '../../evidence/step.ts'
 import { doubt, type Finding, finding, type Judging } from '../../runner/check.ts'
 import type { ChatOptions } from '../../runner/context.ts'
 import { each, family } from '../family.ts'
@@ -240,13 +240,14 @@ check('LOG-05', {
     const entries = requestsOf(evidence, call)
     const said = attempts.map((each) => `${each.provider}/${each.model} ${each.status}`)
     const seen = entries.map((entry) => `${where(entry)} ${entry.answer.status}`)
+    const ends = attempts.map(({ outcome, error_code }) => `${outcome}, ${error_code ?? 'no error_code'}`)
     const last = entries.at(-1)
     return {
       'all-attempts-with-reasons': [
         said.join() === seen.join() && attempts.every((each) => each.outcome === 'failed' && each.error_code),
         'attempts on record, each failed and with a reason',
-        listed(seen),
-        listed(said),
+        listed(seen.map((each) => `${each} (failed, an error_code)`)),
+        listed(said.map((each, at) => `${each} (${ends[at]})`)),
         refs(call, reading, ...entries),
       ],
       'names-the-last-target': [

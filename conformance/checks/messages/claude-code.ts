@@ -2,8 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { refs } from '../../dialects/lookup.ts'
 import { at } from '../../evidence/reading.ts'
-import { step } from '../../evidence/step.ts'
-import { endText, listed } from '../../evidence/wording.ts'
+import { endText, listed, step } from '../../evidence/step.ts'
 import { finding } from '../../runner/check.ts'
 import { each, everything, family } from '../family.ts'
 

@@ -3,11 +3,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { modelsOf } from '../../dialects/lookup.ts'
 import { readAnswer } from '../../dialects/registry.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { step } from '../../evidence/step.ts'
-import { endText } from '../../evidence/wording.ts'
+import { endText, step } from '../../evidence/step.ts'
 import { callEach, each, everything, family } from '../family.ts'
+import { blocksIn, message } from '../responses/parts.ts'
 import { recordAfter, tokensOnRecord } from '../use/parts.ts'
-import { blocksIn, message } from './parts.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })
 

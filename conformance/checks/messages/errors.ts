@@ -3,11 +3,10 @@
 import { everyModel, ref, saysWhen } from '../../dialects/lookup.ts'
 import { dialectOf } from '../../dialects/registry.ts'
 import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
-import { step } from '../../evidence/step.ts'
-import { endText } from '../../evidence/wording.ts'
+import { endText, step } from '../../evidence/step.ts'
 import { answersWith } from '../expect.ts'
-import { malformed, post } from '../fail/parts.ts'
 import { callEach, each, everything, family, thenCoolDown } from '../family.ts'
+import { malformed, post } from '../server/parts.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })
 

@@ -1,13 +1,13 @@
 // Checks of the Messages dialect: the events of a translated stream, and whole answers to the same calls.
+
+import { delta } from '../../dialects/dialect.ts'
 import { everyModel, modelsOf } from '../../dialects/lookup.ts'
 import { dialectOf, readAnswer, readSent } from '../../dialects/registry.ts'
-import { delta } from '../../dialects/scripted.ts'
 import { type AnyJson, at, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { step } from '../../evidence/step.ts'
-import { endText } from '../../evidence/wording.ts'
+import { endText, step } from '../../evidence/step.ts'
 import { each, family } from '../family.ts'
 import { heldBack, noteHeldBack } from '../flow/parts.ts'
-import { messageEvents, messageStreams, whole } from './parts.ts'
+import { messageEvents, messageStreams, whole } from '../responses/parts.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })
 

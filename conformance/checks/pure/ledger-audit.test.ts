@@ -2,8 +2,7 @@
 // resemble it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LedgerEntry } from '../../../mocks/ledger.ts'
-import { writeNonce } from '../../../mocks/ledger.ts'
+import { type LedgerEntry, writeNonce } from '../../../mocks/ledger.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { entry, evidence, exchange } from '../../evidence/test-evidence.ts'
 import { sentenceOf } from '../../runner/check.ts'

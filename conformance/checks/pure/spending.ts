@@ -2,8 +2,7 @@
 
 import { nonceIn, writeNonce } from '../../../mocks/ledger.ts'
 import { ref } from '../../dialects/lookup.ts'
-import { step } from '../../evidence/step.ts'
-import { endText } from '../../evidence/wording.ts'
+import { endText, step } from '../../evidence/step.ts'
 import { finding } from '../../runner/check.ts'
 import { family } from '../family.ts'
 import { auditLedger } from './ledger-audit.ts'

@@ -4,9 +4,9 @@
 import { nonceIn } from '../../../mocks/ledger.ts'
 import { isRefused } from '../../dialects/lookup.ts'
 import type { Evidence } from '../../evidence/evidence.ts'
-import { isToldApart } from '../../evidence/statistics.ts'
 import { doubt, type Finding, finding } from '../../runner/check.ts'
 import type { CheckContext } from '../../runner/context.ts'
+import { isToldApart } from '../route/parts.ts'
 
 /** Minimum duration of a baseline window, ms. */
 const MIN_BASELINE_MS = 2_000

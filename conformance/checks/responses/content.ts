@@ -1,12 +1,11 @@
 // Checks of the Responses dialect: tools, sealed reasoning, state, compaction, tokens, and headers of the answer.
 
 import { isDeepStrictEqual } from 'node:util'
+import { delta, END } from '../../dialects/dialect.ts'
 import { modelsOf, ref, requestsOf, where } from '../../dialects/lookup.ts'
 import { isCrossed, providerDialectOf, readSent } from '../../dialects/registry.ts'
-import { delta, END } from '../../dialects/scripted.ts'
 import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
-import { recordExchange, step } from '../../evidence/step.ts'
-import { endText } from '../../evidence/wording.ts'
+import { endText, recordExchange, step } from '../../evidence/step.ts'
 import { answersWith, requestHolds, retryAfter } from '../expect.ts'
 import { callEach, each, everything, family, logicalIds, thenCoolDown } from '../family.ts'
 import { recordAfter, tokensOnRecord } from '../use/parts.ts'

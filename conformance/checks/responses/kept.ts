@@ -4,11 +4,11 @@ import { dialectOf, isCrossed } from '../../dialects/registry.ts'
 import { responses } from '../../dialects/responses.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { step, stepText } from '../../evidence/step.ts'
-import { endText } from '../../evidence/wording.ts'
+import { endText, step, stepText } from '../../evidence/step.ts'
 import { doubt, type Finding, finding } from '../../runner/check.ts'
 import { declares } from '../../target/schema.ts'
 import { each, family, type Told } from '../family.ts'
+import { deleteKept, judgeStore, keptSteps, nothingSpent } from '../kept.ts'
 import { answeredOf, goesOn, response, responseIdIn } from './parts.ts'
 
 const check = family({ needs: ['responses'], dialect: 'responses' })
@@ -34,18 +34,7 @@ check('RSP-05', {
     if (typeof lost === 'string') await session.chat(storing.next, { body: { previous_response_id: lost } })
   },
   judge: [
-    each(storing.call, ({ details, entry, crossed, quoted }) => {
-      if (crossed) return []
-      const got = at(entry?.body, '/store')
-      return {
-        'store-is-passed-on': [
-          got === details.store,
-          `/store of the provider's request in ${quoted}`,
-          String(details.store),
-          JSON.stringify(got) ?? 'nothing',
-        ],
-      }
-    }),
+    judgeStore(storing.call),
     each(storing.next, ({ exchange, evidence, waybill }) => {
       if (!waybill) return []
       const requests = requestsOf(evidence, exchange)
@@ -224,21 +213,7 @@ check('RSP-17', {
   },
 })
 
-interface Made extends Readonly<Record<string, string | boolean>> {
-  readonly model: string
-  readonly stream: boolean
-}
-
-const kept = {
-  made: step<Made>('an answer is made'),
-  read: step<Made>('it is read'),
-  foreignRead: step<Made>('another key reads it'),
-  foreignDelete: step<Made>('another key deletes it'),
-  readAgain: step<Made>('it is read again'),
-  deleted: step<Made>('it is deleted'),
-  gone: step<Made>('it is read after that'),
-  continued: step<Made>('it is continued after that'),
-}
+const kept = keptSteps('an answer is made')
 
 const isOneOf = ({ status }: Exchange, statuses: readonly number[]): boolean =>
   status !== null && statuses.includes(status)
@@ -246,7 +221,6 @@ const isOneOf = ({ status }: Exchange, statuses: readonly number[]): boolean =>
 check('RSP-20', {
   needs: ['responses', 'kept_responses'],
   async exercise(session) {
-    const { other } = session.running.keys
     for (const model of modelsOf(session))
       for (const stream of [false, true]) {
         const made = { model, stream }
@@ -255,13 +229,7 @@ check('RSP-20', {
         if (id === null) continue
         const path = `${session.dialect.path}/${encodeURIComponent(id)}`
         await session.ask(kept.read.with(made), path)
-        if (other !== null) {
-          await session.ask(kept.foreignRead.with(made), path, { key: other })
-          await session.ask(kept.foreignDelete.with(made), path, { key: other, method: 'DELETE' })
-          await session.ask(kept.readAgain.with(made), path)
-        }
-        await session.ask(kept.deleted.with(made), path, { method: 'DELETE' })
-        await session.ask(kept.gone.with(made), path)
+        await deleteKept(session, kept, made, path)
         if (declares(session.target, 'continuation'))
           await session.chat(kept.continued.with(made), {
             model,
@@ -320,20 +288,8 @@ check('RSP-20', {
           : []),
       ]
     })
-    const anonymous = evidence.ledger.filter(({ kind, nonce }) => kind === 'inference' && nonce === null)
     if (findings.length === 0)
       return { 'is-read': { absent: 'Every answer was translated, and none is kept.' } }
-    return [
-      ...findings,
-      {
-        'reads-cost-nothing': [
-          anonymous.length === 0,
-          'inferences that belong to no call',
-          'none',
-          String(anonymous.length),
-          refs(...anonymous),
-        ],
-      },
-    ]
+    return [...findings, nothingSpent(evidence)]
   },
 })

@@ -1,10 +1,11 @@
-// Parts that the checks of the Responses dialect share: a provider's response, its sealed reasoning, and
-// continued answers. Pure.
+// Parts of answers in Responses, Messages and Gemini that several families of checks read. Pure.
 import type { LedgerEntry } from '../../../mocks/ledger.ts'
-import { holdsWords, requestsOf, servedBy } from '../../dialects/lookup.ts'
-import { isCrossed } from '../../dialects/registry.ts'
+import { holdsWords, refs, requestsOf, servedBy } from '../../dialects/lookup.ts'
+import { dialectOf, isCrossed } from '../../dialects/registry.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
-import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
+import { type AnyJson, at, jsonOf, readEvents } from '../../evidence/reading.ts'
+import { difference, endText, step, stepText } from '../../evidence/step.ts'
+import { type Finding, finding } from '../../runner/check.ts'
 
 export const SEALED = {
   ...{ id: 'rs_1', type: 'reasoning', summary: [] },
@@ -46,5 +47,92 @@ export function goesOn(evidence: Evidence, before: Exchange, exchange: Exchange)
   return (
     (isOwn && given !== null && at(entry.body, '/previous_response_id') === given) ||
     holdsWords(entry, before)
+  )
+}
+
+/** Returns a provider's complete answer. */
+export const message = (more: object = {}) => ({
+  ...{ id: 'msg_synthetic', type: 'message', role: 'assistant', model: 'claude-synthetic' },
+  content: [{ type: 'text', text: 'said' }],
+  ...{ stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 5, output_tokens: 5 } },
+  ...more,
+})
+
+/** Streams of every kind, from each model. */
+export const messageStreams = step<{ model: string; scenario: string }>('stream')
+/** Calls of every kind from each model, not streamed. */
+export const whole = step<{ model: string; scenario: string }>('whole answer')
+
+/** Events that the dialect orders; pings and unknown events may occur anywhere. */
+const ORDERED = /^(message_(start|delta|stop)|content_block_(start|delta|stop))$/
+
+export const messageEvents = ({ body }: Pick<Exchange, 'body'>): AnyJson[] =>
+  readEvents(body)
+    .map(({ data }) => jsonOf(data) as AnyJson)
+    .filter((event) => ORDERED.test(event?.type ?? ''))
+
+/** Returns the blocks of a whole answer, or of a stream with their deltas joined. */
+export function blocksIn(body: string): AnyJson[] {
+  const whole = jsonOf(body) as AnyJson | undefined
+  if (whole !== undefined) return Array.isArray(whole?.content) ? whole.content : []
+  const blocks: AnyJson[] = []
+  for (const { type, index, content_block, delta } of messageEvents({ body })) {
+    if (type === 'content_block_start') blocks[index] = { ...content_block }
+    const block = blocks[index]
+    if (type !== 'content_block_delta' || !block) continue
+    for (const [name, text] of Object.entries(delta ?? {}))
+      if (name !== 'type') block[name] = (block[name] ?? '') + text
+  }
+  return blocks.filter((block) => block !== undefined)
+}
+
+export const GEMINI_USAGE = { promptTokenCount: 9, candidatesTokenCount: 4, totalTokenCount: 13 }
+
+/** Returns an answer or a stream event with these parts. */
+export const geminiAnswer = (parts: readonly object[], finishReason?: string) => ({
+  candidates: [{ content: { parts, role: 'model' }, ...(finishReason && { finishReason }), index: 0 }],
+  usageMetadata: GEMINI_USAGE,
+  modelVersion: 'gemini-synthetic',
+  responseId: 'synthetic',
+})
+
+/** Writes an event as Google does, with CR and LF. */
+export const geminiEvent = (json: object) => ({ raw: `data: ${JSON.stringify(json)}\r\n\r\n` })
+
+/** Compares the bytes of an answer with the provider's; returns nothing for translated answers. */
+export function sameBytes(id: string, evidence: Evidence, exchange: Exchange): Finding[] {
+  const entry = servedBy(evidence, exchange)
+  if (entry && isCrossed(exchange, entry)) return []
+  const sent = entry?.answer.body ?? ''
+  return [
+    finding(
+      id,
+      sent !== '' && exchange.body === sent,
+      `the answer to "${stepText(exchange)}"`,
+      {
+        expected: `the ${sent.length} characters that the provider sent`,
+        actual:
+          sent === ''
+            ? `${endText(exchange)}, and the provider sent nothing`
+            : `${exchange.body.length} characters, ${difference(exchange.body, sent)}`,
+      },
+      refs(exchange, entry),
+    ),
+  ]
+}
+
+/** Requires a refusal in Google's format. */
+export const refusedInShape = (id: string, evidence: Evidence, exchange: Exchange): Finding => {
+  const { status, body } = exchange
+  const isShaped = dialectOf(exchange).isError(body)
+  return finding(
+    id,
+    status !== null && status >= 400 && status < 500 && isShaped,
+    `the answer to "${stepText(exchange)}"`,
+    {
+      expected: `a 4xx with ${dialectOf(exchange).errorShape}`,
+      actual: `${endText(exchange)}${isShaped ? '' : `, ${body.slice(0, 120) || 'no body'}`}`,
+    },
+    refs(exchange, servedBy(evidence, exchange)),
   )
 }

@@ -1,6 +1,7 @@
 // Checks of the Responses dialect over a WebSocket.
 
 import { isDeepStrictEqual } from 'node:util'
+import { scriptedFailure } from '../../dialects/dialect.ts'
 import {
   everyModel,
   idsIn,
@@ -11,15 +12,14 @@ import {
   servedBy,
 } from '../../dialects/lookup.ts'
 import { isCrossed, readAnswer } from '../../dialects/registry.ts'
-import { scriptedFailure } from '../../dialects/scripted.ts'
 import type { Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { step, stepText } from '../../evidence/step.ts'
-import { endText, listed } from '../../evidence/wording.ts'
+import { endText, listed, step, stepText } from '../../evidence/step.ts'
 import { doubt } from '../../runner/check.ts'
 import { declares } from '../../target/schema.ts'
 import { each, family, type Told } from '../family.ts'
 import { isVisible, meaningOf, ordinaryCall, pace } from '../flow/parts.ts'
+import { anonymousIn } from '../kept.ts'
 import { answeredOf } from './parts.ts'
 
 const check = family({ needs: ['responses'], dialect: 'responses' })
@@ -89,7 +89,7 @@ check('RSP-18', {
     await session.chatOverSocket(frames.good)
   },
   judge({ evidence }) {
-    const anonymous = evidence.ledger.filter(({ kind, nonce }) => kind === 'inference' && nonce === null)
+    const anonymous = anonymousIn(evidence)
     return [
       frames.bad.in(evidence).map((exchange): Told => {
         const answered = [

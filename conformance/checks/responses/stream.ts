@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { modelsOf } from '../../dialects/lookup.ts'
 import { type AnyJson, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { step } from '../../evidence/step.ts'
+import { listed, step } from '../../evidence/step.ts'
 import { callEach, each, family } from '../family.ts'
 
 const check = family({ needs: ['responses'], dialect: 'responses' })
@@ -106,17 +106,19 @@ check('RSP-02', {
   judge: each(responseStreams, ({ exchange, quoted }) => {
     const events = eventsOfResponse(exchange.body)
     const of = (type: string) => events.filter((event) => event.type === `response.output_item.${type}`)
-    const ids = of('done').map(({ item }) => item?.id)
+    const idsOf = (items: readonly AnyJson[]): string[] => items.map((item) => String(item?.id))
+    const [begun, ids] = ['added', 'done'].map((type) => idsOf(of(type).map(({ item }) => item))) as [
+      string[],
+      string[],
+    ]
     const last = events.at(-1)?.response?.output
-    const whole = Array.isArray(last) ? last.map(({ id }) => id) : []
+    const whole = Array.isArray(last) ? idsOf(last) : []
     return {
       'items-are-done': [
-        ids.length > 0 &&
-          of('added').length === ids.length &&
-          isDeepStrictEqual(ids.toSorted(), whole.toSorted()),
+        ids.length > 0 && begun.length === ids.length && isDeepStrictEqual(ids.toSorted(), whole.toSorted()),
         `the items of ${quoted}`,
         'each done, and in the response of the last event',
-        `${of('added').length} begun, ${ids.length} done, ${whole.length} in the last event`,
+        `begun: ${listed(begun)}; done: ${listed(ids)}; in the last event: ${listed(whole)}`,
       ],
     }
   }),

@@ -1,11 +1,10 @@
 // Checks of strategies and cool-downs.
 import { clock } from '../../../src/shared/clock.ts'
+import { delta, END, scriptedFailure } from '../../dialects/dialect.ts'
 import { ref, refs, requestsOf, servedBy, where } from '../../dialects/lookup.ts'
-import { delta, END, scriptedFailure } from '../../dialects/scripted.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { step } from '../../evidence/step.ts'
-import { listed } from '../../evidence/wording.ts'
+import { listed, step } from '../../evidence/step.ts'
 import { doubt, type Finding, finding } from '../../runner/check.ts'
 import type { CheckContext } from '../../runner/context.ts'
 import { family } from '../family.ts'

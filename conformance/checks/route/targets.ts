@@ -1,12 +1,11 @@
 // Checks of the targets that a call reaches, also after a failure.
 
 import type { ScriptStep } from '../../../mocks/server/script.ts'
+import { firstTargetFails, scriptedFailure } from '../../dialects/dialect.ts'
 import { aFallbackStatus, movedOn, ref, refs, requestsOf, where } from '../../dialects/lookup.ts'
-import { firstTargetFails, scriptedFailure } from '../../dialects/scripted.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { step } from '../../evidence/step.ts'
-import { endText, listed } from '../../evidence/wording.ts'
+import { endText, listed, step } from '../../evidence/step.ts'
 import type { CheckContext } from '../../runner/context.ts'
 import { wentTo } from '../expect.ts'
 import { callEach, directIds, each, everything, family, logicalIds, thenCoolDown } from '../family.ts'

@@ -1,10 +1,9 @@
-// Parts that the SRV checks share, for a model server without a mock. Each call is small and limited, because
-// it may cost money. The content of answers is never judged.
-import { ref } from '../../dialects/lookup.ts'
+// Steps and comparisons that the checks of model servers and of refused requests share.
+import { ref, refs, servedBy } from '../../dialects/lookup.ts'
 import { dialectOf, readAnswer } from '../../dialects/registry.ts'
-import type { Exchange } from '../../evidence/evidence.ts'
+import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { type AnyJson, jsonOf } from '../../evidence/reading.ts'
-import { endText } from '../../evidence/wording.ts'
+import { endText, type Step } from '../../evidence/step.ts'
 import { absent, type Finding, finding } from '../../runner/check.ts'
 import type { CheckContext } from '../../runner/context.ts'
 
@@ -95,5 +94,38 @@ export function fitsForm(value: unknown): boolean {
     properties.city.enum.includes(city) &&
     properties.days.enum.includes(days) &&
     Object.keys(more).length === 0
+  )
+}
+
+/** Bodies that are not valid requests: in any dialect, and in the dialect under test. */
+export const malformed = ({ dialect }: CheckContext): Readonly<Record<string, string>> => ({
+  empty: '',
+  'no JSON': 'Where do you go?',
+  'cut JSON': '{"model":"x","messages":[',
+  'an array': '[]',
+  'a string': '"auto"',
+  ...dialect.malformed,
+})
+
+export const post = (session: CheckContext, step: Step, body: string) =>
+  session.ask(step, session.dialect.path, {
+    method: 'POST',
+    headers: session.callHeaders,
+    body: body.replace('MODEL', session.model),
+  })
+
+/** Checks a proper call after the hostile requests. */
+export function isStillThere(evidence: Evidence, exchange: Exchange) {
+  const { status, end } = exchange
+  const { gone } = evidence.facts
+  return finding(
+    'works-afterwards',
+    status === 200 && end === 'complete' && gone === undefined,
+    'a proper call afterwards',
+    {
+      expected: '200',
+      actual: `${endText(exchange)}${gone === undefined ? '' : `; the gateway is gone: ${gone}`}`,
+    },
+    refs(exchange, servedBy(evidence, exchange)),
   )
 }

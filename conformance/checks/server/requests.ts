@@ -5,12 +5,10 @@ import { ref } from '../../dialects/lookup.ts'
 import { dialectOf, readAnswer } from '../../dialects/registry.ts'
 import type { Exchange } from '../../evidence/evidence.ts'
 import { type AnyJson, jsonOf } from '../../evidence/reading.ts'
-import { step } from '../../evidence/step.ts'
-import { endText, listed } from '../../evidence/wording.ts'
+import { endText, listed, step } from '../../evidence/step.ts'
 import { type Finding, finding } from '../../runner/check.ts'
 import type { CheckContext } from '../../runner/context.ts'
 import { modelListSchema } from '../catalog.ts'
-import { malformed, post } from '../fail/parts.ts'
 import { callEach, each, family } from '../family.ts'
 import {
   ANSWER_TIMEOUT_MS,
@@ -22,7 +20,9 @@ import {
   isNotOffered,
   isTokenCount,
   jsonIn,
+  malformed,
   notOffered,
+  post,
   small,
 } from './parts.ts'
 
@@ -296,8 +296,8 @@ function findingsOf(
       entries.length === inputs && entries.every(({ index }, place) => index === place),
       what,
       {
-        expected: `${inputs}, in order`,
-        actual: `${entries.length}: ${entries.map(({ index }) => index).join(', ')}`,
+        expected: `${inputs}, with indexes from 0 on`,
+        actual: `${entries.length}, with the indexes ${entries.map(({ index }) => index).join(', ') || 'none'}`,
       },
       see,
     ),
@@ -307,7 +307,10 @@ function findingsOf(
         'vectors-are-numbers',
         lengths.size === 1 && !lengths.has(0),
         `lengths of the ${what}`,
-        { expected: 'one length', actual: [...lengths].join(', ') || 'none' },
+        {
+          expected: 'one length',
+          actual: lengths.size === 0 ? 'no vector' : `lengths ${[...lengths].join(' and ')}`,
+        },
         see,
       ),
       ...(base64 && { advice: true }),

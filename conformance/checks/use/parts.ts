@@ -1,13 +1,14 @@
 // Parts that the USE checks and the checks of usage in other dialects share.
 import { isDeepStrictEqual } from 'node:util'
 import type { Reading } from '../../dialects/dialect.ts'
-import { refs, servedBy } from '../../dialects/lookup.ts'
+import { recordIn, refs, requestIdOf, servedBy } from '../../dialects/lookup.ts'
 import { readAnswer, readSent } from '../../dialects/registry.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { recordExchange, type Step, stepText } from '../../evidence/step.ts'
+import { type DetailedStep, recordExchange, type Step, stepText } from '../../evidence/step.ts'
 import { finding } from '../../runner/check.ts'
 import type { ChatOptions, CheckContext } from '../../runner/context.ts'
+import { each } from '../family.ts'
 
 export const recordAfter = async (
   session: CheckContext,
@@ -44,6 +45,12 @@ export const countsIn = (usage: unknown) => [
   ...KINDS.map((pointer) => at(usage, pointer) || 0),
 ]
 
+const COUNT_NAMES = ['input', 'output', 'total', 'cached', 'reasoning']
+
+/** Writes counts with their names: `input 14, output 22, total 36, cached 0, reasoning 0`. */
+export const countsText = (counts: readonly unknown[]): string =>
+  counts.map((count, at) => `${COUNT_NAMES[at]} ${count ?? 'none'}`).join(', ')
+
 /** Checks that the record has these tokens in Waybill's own fields. */
 export function tokensOnRecord(
   id: string,
@@ -70,3 +77,23 @@ export function sides(evidence: Evidence, exchange: Exchange) {
   const entry = servedBy(evidence, exchange)
   return { entry, got: usageIn(readAnswer(exchange)), sent: usageIn(readSent(entry)) }
 }
+
+/** Requires these tokens, by kind, on record after each of the calls. */
+export const judgeKinds = (
+  calls: DetailedStep<{ stream: boolean }>,
+  expected: Readonly<Record<string, number>>,
+) =>
+  each(calls, ({ exchange, entry, quoted, evidence, target }) => {
+    const reading = recordExchange(evidence, exchange)
+    const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
+    const kept = Object.keys(expected).map((kind) => [kind, at(record, `/tokens/${kind}`)] as const)
+    return {
+      'kinds-are-kept-apart': [
+        kept.every(([kind, tokens]) => tokens === expected[kind]),
+        `tokens on record after ${quoted}`,
+        JSON.stringify(expected),
+        JSON.stringify(Object.fromEntries(kept)),
+        refs(exchange, reading, entry),
+      ],
+    }
+  })

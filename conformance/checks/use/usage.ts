@@ -1,16 +1,15 @@
 // Checks of usage: what the client reads, what is on record, and what a cache saves.
 
 import { isDeepStrictEqual } from 'node:util'
+import { delta } from '../../dialects/dialect.ts'
 import { amountIn, recordIn, refs, requestIdOf, servedBy } from '../../dialects/lookup.ts'
 import { providerDialectOf, readAnswer, readSent } from '../../dialects/registry.ts'
-import { delta } from '../../dialects/scripted.ts'
 import { at, readEvents } from '../../evidence/reading.ts'
-import { type PlainStep, recordExchange, type Step, step } from '../../evidence/step.ts'
-import { endText } from '../../evidence/wording.ts'
+import { difference, endText, type PlainStep, recordExchange, type Step, step } from '../../evidence/step.ts'
 import { finding } from '../../runner/check.ts'
 import { sameAs } from '../expect.ts'
 import { callEach, each, family, type Told } from '../family.ts'
-import { CACHED, countsIn, INCLUDE, pairs, recordAfter, sides } from './parts.ts'
+import { CACHED, countsIn, countsText, INCLUDE, pairs, recordAfter, sides } from './parts.ts'
 
 const check = family()
 
@@ -54,13 +53,13 @@ check('USE-02', {
     return {
       'usage-is-on-record': [
         ok,
-        `the tokens on record of ${quoted}, input / output`,
+        `the tokens on record of ${quoted}`,
         sent === null
           ? waybill
             ? 'none: none were reported'
             : 'anything: none were reported'
-          : reported.join(' / '),
-        recorded.map((count) => count ?? 'none').join(' / '),
+          : countsText(reported),
+        countsText(recorded),
         refs(exchange, reading, entry),
       ],
     }
@@ -127,9 +126,9 @@ check('USE-04', {
       return {
         'unknown-is-null-zero-is-0': [
           record !== undefined && counts.every((count) => count === expected),
-          `the tokens on record after ${scenario}, input / output`,
-          `${expected} / ${expected}`,
-          counts.join(' / '),
+          `the tokens on record after ${scenario}`,
+          countsText([expected ?? 'null', expected ?? 'null']),
+          countsText(counts.map((count) => (count === null ? 'null' : count))),
           refs(exchange, reading),
         ],
       }
@@ -219,8 +218,8 @@ check('USE-07', {
           'half-way-is-marked': [
             ok,
             `the tokens on record of a call that was ${exchange.step}`,
-            `some / ${least ? 'some' : 'any'}, estimated`,
-            `${input} / ${output}, ${source ?? 'of no source'}`,
+            `input above 0, output of at least ${least}, estimated`,
+            `${countsText([input, output])}, ${source ?? 'of no source'}`,
             refs(exchange, reading),
           ],
         }
@@ -270,8 +269,8 @@ check('USE-08', {
         exchange.status === 200 && said === expected && between.length === inferences,
         `the cache header and the inferences of the call "${step.step}"`,
         {
-          expected: `200, ${expected}, ${inferences}`,
-          actual: `${endText(exchange)}, ${said}, ${between.length}`,
+          expected: `200, ${expected}, inferences: ${inferences}`,
+          actual: `${endText(exchange)}, ${said ?? 'no header'}, inferences: ${between.length}`,
         },
         refs(exchange, reading),
       )
@@ -292,7 +291,7 @@ check('USE-08', {
           again.exchange.body === of(cached.first).exchange.body,
           'the bytes of the hit',
           'those of the first answer',
-          again.exchange.body === of(cached.first).exchange.body ? 'those' : 'others',
+          difference(again.exchange.body, of(cached.first).exchange.body),
           refs(again.exchange),
         ],
         'hit-costs-nothing': [

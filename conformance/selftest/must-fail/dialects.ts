@@ -2,6 +2,7 @@
 
 import { nonceIn } from '../../../mocks/ledger.ts'
 import {
+  changeJson,
   changeRequest,
   eachBody,
   eachEvent,
@@ -10,9 +11,11 @@ import {
   isGemini,
   isMessages,
   isResponses,
+  type Json,
+  type MustFail,
+  onRead,
   withoutMember,
-} from '../dialect-hooks.ts'
-import { changeJson, type Json, type MustFail, onRead } from '../gateway.ts'
+} from '../gateway.ts'
 
 const GROQ = 'groq/openai/gpt-oss-120b'
 

@@ -1,20 +1,8 @@
 // All must-fail gateways by name: the rows of *.yaml, and the tables of the other files here.
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { MustFail } from '../gateway.ts'
-import { readRows } from '../mutate.ts'
+import { readTables } from '../mutate.ts'
 
-type Table = Readonly<Record<string, MustFail>>
-
-const tableOf = async (file: string): Promise<Table> =>
-  file.endsWith('.yaml')
-    ? readRows(join(import.meta.dirname, file))
-    : ((await import(`./${file}`)) as { mustFail: Table }).mustFail
-
-/** Gateways by the file of their table. */
-const tables = new Map<string, Table>()
-for (const file of readdirSync(import.meta.dirname))
-  if (file !== 'registry.ts') tables.set(file, await tableOf(file))
+const tables = await readTables<MustFail>(import.meta.dirname, 'mustFail')
 
 export const mustFail: ReadonlyMap<string, MustFail> = new Map(
   [...tables.values()].flatMap((table) => Object.entries(table)),

@@ -2,8 +2,7 @@
 import { clock } from '../../../src/shared/clock.ts'
 import { responseIdIn } from '../../checks/responses/parts.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { isResponses } from '../dialect-hooks.ts'
-import { changeJson, failWith, LIST, type MustFail } from '../gateway.ts'
+import { changeJson, failWith, isResponses, LIST, type MustFail } from '../gateway.ts'
 import type { GatewayHooks, Wanted } from '../wire.ts'
 
 /** Returns true for a message on a WebSocket, which the hooks see as a request. */

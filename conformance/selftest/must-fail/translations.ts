@@ -2,15 +2,18 @@
 
 import {
   changeAnswer,
+  changeEvent,
   changeRequest,
   eachCallOf,
   eachResult,
   isMessages,
   isResponses,
+  type Json,
+  type MustFail,
+  roundNumbers,
   toChat,
   toMessages,
-} from '../dialect-hooks.ts'
-import { changeEvent, type Json, type MustFail, roundNumbers } from '../gateway.ts'
+} from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
 
 const translatedMessage = toChat(isMessages)

@@ -1,13 +1,20 @@
 // Gateways that serve dialects other than chat in an unusual way; some translate, because none of their
 // providers has the dialect.
-
 import { clock } from '../../../src/shared/clock.ts'
-import type { Further } from '../../requirements/applicability.ts'
+import type { Further } from '../../requirements/requirements.ts'
 import type { Target } from '../../target/schema.ts'
-import { CHAT, changeEvent, changeJson, failWith, type MustPass, onRead } from '../gateway.ts'
+import {
+  CHAT,
+  changeEvent,
+  changeJson,
+  failWith,
+  isGemini,
+  isInteractions,
+  isMessages,
+  type MustPass,
+  onRead,
+} from '../gateway.ts'
 import type { GatewayHooks } from '../wire.ts'
-
-const isMessages = (path: string): boolean => /^\/v1\/messages(\?|$)/.test(path)
 
 /** Returns the target without chat and relayed endpoints; all calls use this path. */
 const withoutChat =
@@ -118,8 +125,8 @@ export const mustPass = {
     target: likeChat('messages'),
     hooks: {
       config: chatOnly,
-      request: ({ path, body }) =>
-        isMessages(path) && body.includes('"stop_sequences"')
+      request: (wanted) =>
+        isMessages(wanted) && wanted.body.includes('"stop_sequences"')
           ? {
               status: 400,
               headers: { 'content-type': 'application/json' },
@@ -193,10 +200,10 @@ export const mustPass = {
     target: likeChat('messages'),
     hooks: {
       config: chatOnly,
-      body: (body, { path }) => (isMessages(path) ? body.replaceAll('"id":"wb_', '"id":"own-wb_') : body),
-      event: (event, _, { path }) => [isMessages(path) ? event.replace('"id":"wb_', '"id":"own-wb_') : event],
+      body: (body, wanted) => (isMessages(wanted) ? body.replaceAll('"id":"wb_', '"id":"own-wb_') : body),
+      event: (event, _, wanted) => [isMessages(wanted) ? event.replace('"id":"wb_', '"id":"own-wb_') : event],
       request(wanted) {
-        if (isMessages(wanted.path))
+        if (isMessages(wanted))
           wanted.body = Buffer.from(wanted.body.toString('utf8').replaceAll('"own-wb_', '"wb_'))
       },
     },
@@ -233,15 +240,6 @@ export const mustPass = {
           : body,
     },
   },
-  'refuses-websockets': {
-    what: 'An upgrade to a WebSocket for Responses gets 426, so clients use HTTP instead.',
-    on: ['responses'],
-    target: ({ dialects, ...target }) => ({
-      ...target,
-      dialects: { ...dialects, responses: { ...dialects.responses!, websocket: false } },
-    }),
-    hooks: { request: ({ headers }) => (headers.upgrade ? failWith(426) : undefined) },
-  },
   'wraps-the-state-of-a-turn': {
     what: 'The gateway adds a mark to x-codex-turn-state for the client, and removes it from the next request.',
     on: ['responses'],
@@ -270,8 +268,8 @@ export const mustPass = {
     what: 'The gateway breaks off the connection if the provider sends an error in a Messages stream.',
     on: ['messages'],
     hooks: {
-      event(event, _, { path }) {
-        if (isMessages(path) && event.startsWith('event: error')) throw new Error('cut')
+      event(event, _, wanted) {
+        if (isMessages(wanted) && event.startsWith('event: error')) throw new Error('cut')
         return [event]
       },
     },
@@ -287,5 +285,58 @@ export const mustPass = {
     on: ['embeddings'],
     target: withoutChat('/v1/embeddings'),
     hooks: { request: elsewhere('/v1/embeddings') },
+  },
+  'own-google-errors-say-more': {
+    what: 'The gateway’s own errors have additional members and are in a list, as Google sends them for streams.',
+    on: ['gemini'],
+    hooks: {
+      body: (body, wanted) => {
+        const changed = changeJson(body, (json) => [
+          { error: { ...json.error, request: 'r-1' }, trace: 't-1' },
+        ])
+        const isOwn = isGemini(wanted) && body.includes('"error"') && !body.includes('input image')
+        return isOwn ? changed : body
+      },
+    },
+  },
+  'interactions-gone-is-410': {
+    what: 'A deleted interaction gets 410, and DELETE gets 204 without a body.',
+    on: ['interactions'],
+    hooks: () => {
+      const gone = new Set<string>()
+      return {
+        request: ({ method, path }) => (method === 'GET' && gone.has(path) ? failWith(410) : undefined),
+        responseStart(start, wanted) {
+          if (!isInteractions(wanted) || wanted.method !== 'DELETE' || start.status !== 200) return
+          gone.add(wanted.path)
+          start.status = 204
+          delete start.headers['content-length']
+          delete start.headers['content-type']
+        },
+        body: (body, wanted) => (isInteractions(wanted) && wanted.method === 'DELETE' ? '' : body),
+      }
+    },
+  },
+  'translated-interactions-say-more': {
+    what: 'A translated stream has status updates, ids of its events and a keepalive.',
+    on: ['interactions'],
+    hooks: {
+      event(event, index, wanted) {
+        if (!isInteractions(wanted) || !wanted.body.includes('"groq/')) return [event]
+        const update = `data: {"event_type":"interaction.status_update","status":"in_progress","interaction_id":"v1_x"}\n\n`
+        const changed = changeEvent(event, (json) => ({ ...json, event_id: `e${index}` }))
+        return index === 0 ? [...changed, ': keep-alive\n\n', update] : changed
+      },
+    },
+  },
+  'capabilities-are-added-to': {
+    what: "The gateway adds its own capability before the client's, and writes the list with spaces.",
+    profile: 'claude-code',
+    hooks: {
+      request({ headers }) {
+        const beta = headers['anthropic-beta']
+        if (beta) headers['anthropic-beta'] = ['own-2026-01-01', ...String(beta).split(',')].join(', ')
+      },
+    },
   },
 } satisfies Record<string, MustPass>

@@ -1,7 +1,7 @@
 // Gateways that write the same values in another format: JSON, numbers, dates, ids, content codings.
 
 import { clock } from '../../../src/shared/clock.ts'
-import { CHAT, callIn, changeEvent, changeJson, type MustPass, onRead, parseJson } from '../gateway.ts'
+import { CHAT, changeEvent, changeJson, type MustPass, onRead, parseJson } from '../gateway.ts'
 import type { GatewayHooks } from '../wire.ts'
 import { chatOnly, likeChat } from './dialects.ts'
 
@@ -119,19 +119,6 @@ export const mustPass = {
     target: likeChat('responses'),
     hooks: streamedOddly,
   },
-  'begins-json-with-a-bom': {
-    what: 'Whole answers begin with a byte order mark, which the official clients ignore.',
-    hooks: { body: (body, { path }) => (path === CHAT ? `\ufeff${body}` : body) },
-  },
-  'gives-tool-ids-of-its-own': {
-    what: 'The gateway gives tool calls its own ids, even in untranslated answers.',
-    hooks: {
-      body: (body, wanted) => (callIn(wanted) ? body.replaceAll('"id":"call_', '"id":"own-call_') : body),
-      event: (event, _, { path }) => [
-        path === CHAT ? event.replaceAll('"id":"call_', '"id":"own-call_') : event,
-      ],
-    },
-  },
   'says-when-in-three-ways': {
     what: "The header Retry-After of messages is a date, in each of HTTP's three formats.",
     on: ['messages'],
@@ -140,14 +127,6 @@ export const mustPass = {
   'says-when-in-three-ways-to-chat': {
     what: "The header Retry-After is a date, in each of HTTP's three formats.",
     hooks: tellsDates,
-  },
-  'names-no-coding': {
-    what: 'Uncompressed answers have the header `content-encoding: identity`.',
-    hooks: {
-      responseStart({ headers }) {
-        headers['content-encoding'] = 'identity'
-      },
-    },
   },
   'shouts-its-types': {
     what: 'Content types are in capitals, with a quoted parameter and spaces around it.',
@@ -222,18 +201,6 @@ export const mustPass = {
                 : json,
             )
           : body,
-    },
-  },
-  'spaces-before-commas': {
-    what: 'Lists in headers for the provider have a space before each comma, as HTTP allows.',
-    on: ['messages'],
-    hooks: {
-      upstream: {
-        request({ headers }) {
-          const beta = headers['anthropic-beta']
-          if (typeof beta === 'string') headers['anthropic-beta'] = beta.replaceAll(',', ' ,\t')
-        },
-      },
     },
   },
   'parses-arguments-on-the-way-oddly': {

@@ -1,14 +1,11 @@
 // Gateways that frame HTTP messages, paths and methods in an unusual way.
 
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { request as ask, createServer } from 'node:http'
-import { join } from 'node:path'
-import { parse } from 'yaml'
 import { clock, sleep } from '../../../src/shared/clock.ts'
 import type { InProcess } from '../../launch/in-process.ts'
 import { type MustPass, onRead } from '../gateway.ts'
-import { startWaybill } from '../reference.ts'
+import { startBehind } from '../reference.ts'
 
 /** Format in which an answer is written to its connection. */
 interface Framing {
@@ -38,51 +35,47 @@ const framed =
     old = false,
     pause = 0,
   }: Framing): InProcess['start'] =>
-  async (directory, env) => {
-    const { url, ...gateway } = await startWaybill(directory, { ...env, WAYBILL_PORT: '0' })
-    const server = createServer((request) => {
-      const { method, url: path, headers, socket } = request
-      const upstream = ask(`${url}${path}`, { method, headers, agent: false }, async (incoming) => {
-        const { 'content-length': length, 'transfer-encoding': _, connection: __, ...rest } = incoming.headers
-        const bare = method === 'HEAD'
-        const more = bare
-          ? { ...(length !== undefined && { 'content-length': length }) }
-          : !old && { 'transfer-encoding': 'chunked' }
-        const lines = Object.entries({ ...rest, ...more, connection: 'close' }).map(([name, value]) =>
-          header(name, String(value)),
-        )
-        socket.write(
-          `${before}HTTP/1.${old ? 0 : 1} ${incoming.statusCode} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n`,
-        )
-        if (pause) await sleep(pause)
-        try {
-          for await (const piece of incoming) {
-            if (bare || socket.destroyed) continue
-            if (!old) socket.write(`${(piece as Buffer).length.toString(16).toUpperCase()}${extension}\r\n`)
-            socket.write(piece as Buffer)
-            if (!socket.write(old ? '' : '\r\n'))
-              await Promise.race([once(socket, 'drain'), once(socket, 'close')])
+  (directory, env) =>
+    startBehind(directory, env, (url) =>
+      createServer((request) => {
+        const { method, url: path, headers, socket } = request
+        const upstream = ask(`${url}${path}`, { method, headers, agent: false }, async (incoming) => {
+          const {
+            'content-length': length,
+            'transfer-encoding': _,
+            connection: __,
+            ...rest
+          } = incoming.headers
+          const bare = method === 'HEAD'
+          const more = bare
+            ? { ...(length !== undefined && { 'content-length': length }) }
+            : !old && { 'transfer-encoding': 'chunked' }
+          const lines = Object.entries({ ...rest, ...more, connection: 'close' }).map(([name, value]) =>
+            header(name, String(value)),
+          )
+          socket.write(
+            `${before}HTTP/1.${old ? 0 : 1} ${incoming.statusCode} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n`,
+          )
+          if (pause) await sleep(pause)
+          try {
+            for await (const piece of incoming) {
+              if (bare || socket.destroyed) continue
+              if (!old) socket.write(`${(piece as Buffer).length.toString(16).toUpperCase()}${extension}\r\n`)
+              socket.write(piece as Buffer)
+              if (!socket.write(old ? '' : '\r\n'))
+                await Promise.race([once(socket, 'drain'), once(socket, 'close')])
+            }
+            socket.end(bare || old ? '' : `0${extension}\r\n${trailer}\r\n`)
+          } catch {
+            socket.destroy()
           }
-          socket.end(bare || old ? '' : `0${extension}\r\n${trailer}\r\n`)
-        } catch {
-          socket.destroy()
-        }
-      })
-      upstream.on('error', () => socket.destroy())
-      socket.on('error', () => socket.destroy())
-      socket.on('close', () => upstream.destroy())
-      request.pipe(upstream)
-    })
-    server.listen(parse(readFileSync(join(directory, 'waybill.yaml'), 'utf8')).server.port, '127.0.0.1')
-    await once(server, 'listening')
-    return {
-      async close() {
-        server.close()
-        server.closeAllConnections()
-        await gateway.close()
-      },
-    }
-  }
+        })
+        upstream.on('error', () => socket.destroy())
+        socket.on('error', () => socket.destroy())
+        socket.on('close', () => upstream.destroy())
+        request.pipe(upstream)
+      }),
+    )
 
 /** Prefix of all paths. */
 const PREFIX = '/llm/gateway'

@@ -1,7 +1,16 @@
 // Gateways that serve Messages calls in an unusual way, natively and translated to chat.
 
-import { eachBody, eachEvent, type Is, isCount, isMessages, toChat } from '../dialect-hooks.ts'
-import { changeEvent, changeJson, type Json, type MustPass, parseJson, roundNumbers } from '../gateway.ts'
+import {
+  changeEvent,
+  changeJson,
+  eachBody,
+  eachEvent,
+  isMessages,
+  type Json,
+  type MustPass,
+  parseJson,
+  toChat,
+} from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
 
 const here = toChat(isMessages)
@@ -14,9 +23,6 @@ const errorOf = (message: string) => ({
   body: JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }),
 })
 
-const refuses = (is: Is, sign: RegExp, message: string) => (wanted: Wanted) =>
-  is(wanted) && sign.test(wanted.body.toString('utf8')) ? errorOf(message) : undefined
-
 /** Changes a request to a chat provider. */
 const upstream = (change: (json: Json) => object) => ({
   request(wanted: Wanted) {
@@ -26,16 +32,6 @@ const upstream = (change: (json: Json) => object) => ({
 })
 
 export const mustPass = {
-  'names-come-behind-the-data': {
-    what: 'Each Messages event has its `event:` line after `data:`, because any order is allowed.',
-    on: ['messages'],
-    mayWarn: ['DIAL-03'],
-    hooks: {
-      event: (event, _, wanted) => [
-        isMessages(wanted) ? event.replace(/^(event: .*\n)(data: .*\n)/, '$2$1') : event,
-      ],
-    },
-  },
   'holds-threads-itself': {
     what: 'Every model supports threads, because the gateway stores threads and sends whole conversations to the provider.',
     on: ['messages'],
@@ -61,17 +57,6 @@ export const mustPass = {
       }
     },
   },
-  'rounds-long-numbers': {
-    what: 'Integers in whole messages and in requests are rounded to doubles, as RFC 8259 allows.',
-    on: ['messages'],
-    mayWarn: ['DIAL-01', 'DIAL-11@messages'],
-    hooks: {
-      request(wanted) {
-        if (isMessages(wanted)) wanted.body = Buffer.from(roundNumbers(wanted.body.toString()))
-      },
-      body: (body, wanted) => (isMessages(wanted) ? roundNumbers(body) : body),
-    },
-  },
   'messages-with-bare-colons': {
     what: 'Lines in a Messages stream have no space after the colon and end with CR only.',
     on: ['messages'],
@@ -94,15 +79,6 @@ export const mustPass = {
             )
           : event,
       ],
-    },
-  },
-  'pings-everywhere': {
-    what: 'A ping and a comment precede each Messages event, including the first.',
-    on: ['messages'],
-    mayWarn: ['DIAL-03'],
-    hooks: {
-      event: (event, _, wanted) =>
-        isMessages(wanted) ? [': still here\n\n', eventOf({ type: 'ping' }), event] : [event],
     },
   },
   'a-delta-for-each-character': {
@@ -218,29 +194,6 @@ export const mustPass = {
       ),
     },
   },
-  'tokens-with-a-point': {
-    what: 'Token counts are written as 12.0, which is the same JSON number as 12.',
-    on: ['messages'],
-    mayWarn: ['DIAL-03'],
-    hooks: {
-      event: (event, _, wanted) => [
-        isMessages(wanted) ? event.replace(/(_tokens":\d+)(?=[,}])/g, '$1.0') : event,
-      ],
-      body: (body, wanted) =>
-        isMessages(wanted) ? body.replace(/(_tokens":\s*\d+)(?=\s*[,}])/g, '$1.0') : body,
-    },
-  },
-  'guesses-the-input-first': {
-    what: 'The first event of a translated stream has an estimate of the input, and the last event has the provider’s number.',
-    on: ['messages'],
-    hooks: {
-      event: eachEvent(here, (json) =>
-        json.message
-          ? { ...json, message: { ...json.message, usage: { input_tokens: 9, output_tokens: 1 } } }
-          : json,
-      ),
-    },
-  },
   'metrics-at-the-end': {
     what: 'The last event of a Messages stream has the provider’s metrics, as with Bedrock, and blocks have newer members.',
     on: ['messages'],
@@ -257,23 +210,6 @@ export const mustPass = {
       }),
     },
   },
-  'refuses-images-elsewhere': {
-    what: 'A message with an image that would need translation is refused before a request is sent.',
-    on: ['messages'],
-    hooks: { request: refuses(here, /"type":\s*"image"/, 'This model gets no images.') },
-  },
-  'refuses-settings-elsewhere': {
-    what: 'A message with stop sequences, a temperature or top_p is refused if it would need translation.',
-    on: ['messages'],
-    hooks: {
-      request: refuses(here, /"(stop_sequences|temperature|top_p)"/, 'This model has settings of its own.'),
-    },
-  },
-  'refuses-choices-elsewhere': {
-    what: 'A message with tool_choice is refused if it would need translation.',
-    on: ['messages'],
-    hooks: { request: refuses(here, /"tool_choice"/, 'tool_choice cannot be passed to this model.') },
-  },
   'says-what-it-dropped': {
     what: 'Translated calls lose the temperature, and a gateway header names this loss.',
     on: ['messages'],
@@ -288,18 +224,6 @@ export const mustPass = {
       responseStart({ headers }, wanted) {
         if (wanted.headers['x-request-was']) headers['x-dropped-params'] = 'temperature'
       },
-    },
-  },
-  'instructions-of-a-developer': {
-    what: 'A translated system prompt reaches the provider with the role developer.',
-    on: ['messages'],
-    hooks: {
-      upstream: upstream((json) => ({
-        ...json,
-        messages: json.messages?.map((each: Json) =>
-          each.role === 'system' ? { ...each, role: 'developer' } : each,
-        ),
-      })),
     },
   },
   'everything-is-a-part': {
@@ -328,52 +252,6 @@ export const mustPass = {
         ...(stop !== undefined && { stop: Array.isArray(stop) && stop.length === 1 ? stop[0] : stop }),
         ...(max_completion_tokens !== undefined && { max_tokens: max_completion_tokens }),
       })),
-    },
-  },
-  'schemas-name-their-standard': {
-    what: 'Translated tool schemas have `$schema` and `strict: false`.',
-    on: ['messages'],
-    hooks: {
-      upstream: upstream((json) => ({
-        ...json,
-        ...(json.tools && {
-          tools: json.tools.map((tool: Json) => ({
-            ...tool,
-            function: {
-              ...tool.function,
-              strict: false,
-              parameters: {
-                $schema: 'https://json-schema.org/draft/2020-12/schema',
-                ...tool.function?.parameters,
-              },
-            },
-          })),
-        }),
-      })),
-    },
-  },
-  'unknown-messages-models-are-bad': {
-    what: 'An unknown model in a Messages call gets 400 instead of 404.',
-    on: ['messages'],
-    hooks: {
-      responseStart(start, wanted) {
-        if (isMessages(wanted) && start.status === 404) start.status = 400
-      },
-      body: (body, wanted) =>
-        isMessages(wanted) ? body.replace('not_found_error', 'invalid_request_error') : body,
-    },
-  },
-  'counts-with-details': {
-    what: 'A token count has additional members, and its number is written as 12.0.',
-    on: ['messages'],
-    hooks: {
-      body: (body, wanted) =>
-        isCount(wanted)
-          ? body.replace(
-              /"input_tokens":\s*(\d+)/,
-              '"input_tokens": $1.0, "context_management": null, "estimate": true',
-            )
-          : body,
     },
   },
   'errors-of-messages-have-more': {

@@ -1,6 +1,5 @@
-// Gateways with records that have the usual content in unusual words or at unusual times.
-
-import { clock } from '../../../src/shared/clock.ts'
+// Gateways with an unusual request log, or with records in unusual words or at unusual times.
+import { clock, sleep } from '../../../src/shared/clock.ts'
 import type { Target } from '../../target/schema.ts'
 import { callIn, changeEvent, changeJson, type Json, type MustPass } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
@@ -80,6 +79,13 @@ const late = reads({
   list: (json) => ({ ...json, data: json.data.filter(isThere) }),
   one: (json) => (isThere(json) ? json : { error: { message: 'not yet' } }),
 })
+
+/** Numbers and ids of calls, for a log that numbers its calls. */
+const numbers = new Map<string, number>()
+const numberOf = (id: string): number => {
+  if (!numbers.has(id)) numbers.set(id, 1_000 + numbers.size)
+  return numbers.get(id)!
+}
 
 export const mustPass = {
   'states-are-statuses': {
@@ -184,11 +190,6 @@ export const mustPass = {
     what: 'An answer with one record has it under `data` in a list of one item.',
     target: withLog((log) => ({ ...log, record: '/data/0' })),
     hooks: reads({ one: (json) => ({ data: [json], total: 1 }) }),
-  },
-  'ten-to-a-page': {
-    what: 'The log has a list of the ten newest records, and no path for a single record.',
-    target: withLog(({ one: _, attempts: __, ...log }) => log),
-    hooks: reads({ list: (json) => ({ ...json, data: json.data.slice(0, 10), has_more: true }) }),
   },
   'names-nobody-for-failures': {
     what: 'The record of a failed call names no provider or model, because none served the call.',
@@ -320,6 +321,50 @@ export const mustPass = {
         changeEvent(event, (json) =>
           json.choices?.[0]?.finish_reason ? { ...json, gateway: { id: taken.get(wanted) } } : json,
         ),
+    },
+  },
+  'id-in-the-body': {
+    what: 'The request id is in the body of a whole answer, or in the first event of a stream.',
+    target: byPointer('/gateway/id'),
+    hooks: {
+      responseStart: takeId,
+      body: (body, wanted) =>
+        callIn(wanted) ? changeJson(body, (json) => ({ ...json, gateway: { id: taken.get(wanted) } })) : body,
+      event: (event, index, wanted) =>
+        index === 0
+          ? changeEvent(event, (json) => ({ ...json, gateway: { id: taken.get(wanted) } }))
+          : [event],
+    },
+  },
+  'counts-its-calls': {
+    what: 'The gateway uses numbers as request ids.',
+    hooks: {
+      request(wanted) {
+        const number = Number(new RegExp(`^${LOG}/(\\d+)$`).exec(wanted.path)?.[1])
+        const id = [...numbers].find(([, each]) => each === number)?.[0]
+        if (id !== undefined) wanted.path = `${LOG}/${id}`
+      },
+      responseStart({ headers }) {
+        const id = headers['x-gateway-request-id']
+        if (id !== undefined) headers['x-gateway-request-id'] = String(numberOf(String(id)))
+      },
+      ...records((record) => ({ ...record, id: numberOf(record.id) })),
+    },
+  },
+  'decimals-as-text': {
+    what: 'Durations and costs are decimals in quotes, as databases return them.',
+    hooks: records((record) => ({
+      ...record,
+      latency_ms: record.latency_ms === null ? null : String(record.latency_ms),
+      cost_usd: record.cost_usd === null ? null : record.cost_usd.toFixed(9),
+    })),
+  },
+  'a-slow-log': {
+    what: 'The log takes 1.3 s to answer, but its content is as recent as declared.',
+    hooks: {
+      async request({ path }) {
+        if (path.startsWith(LOG)) await sleep(1_300)
+      },
     },
   },
 } satisfies Record<string, MustPass>

@@ -1,8 +1,20 @@
-// Gateways that serve Responses calls in an unusual way, natively and translated.
+// Gateways that serve, continue or store Responses in an unusual way, natively, translated or over a WebSocket.
 
-import { eachBody, type Is, isResponses, toChat } from '../dialect-hooks.ts'
-import { changeJson, type Json, type MustPass, parseJson } from '../gateway.ts'
-import type { Wanted } from '../wire.ts'
+import { responseIdIn } from '../../checks/responses/parts.ts'
+import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
+import {
+  changeJson,
+  eachBody,
+  failWith,
+  type Is,
+  isResponses,
+  type Json,
+  LIST,
+  type MustPass,
+  parseJson,
+  toChat,
+} from '../gateway.ts'
+import type { GatewayHooks, Wanted } from '../wire.ts'
 
 const here = toChat(isResponses)
 
@@ -22,32 +34,54 @@ const renumbered = (is: Is, change: (json: Json, wanted: Wanted) => readonly Jso
   }
 }
 
-const refused = (message: string) => ({
-  status: 400,
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify({
-    error: { message, type: 'invalid_request_error', param: null, code: 'unsupported_parameter' },
-  }),
-})
-
-const refuses = (sign: RegExp, message: string) => (wanted: Wanted) =>
-  here(wanted) && sign.test(wanted.body.toString('utf8')) ? refused(message) : undefined
-
 const ownIds = (text: string): string =>
   text.replace(/"(id|item_id|previous_response_id)":(\s*)"(resp|msg|fc|rs)_/g, '"$1":$2"$3_gw-')
 const ownIdsBack = (text: string): string =>
   text.replace(/"(id|item_id|previous_response_id)":(\s*)"(resp|msg|fc|rs)_gw-/g, '"$1":$2"$3_')
 const ownIdBack = (path: string): string => path.replace('/resp_gw-', '/resp_')
 
-export const mustPass = {
-  'responses-without-event-lines': {
-    what: 'Responses events have no `event:` line, because Responses clients read the type in the data.',
-    on: ['responses'],
-    mayWarn: ['DIAL-03'],
-    hooks: {
-      event: (event, _, wanted) => [isResponses(wanted) ? event.replace(/^event: .*\n/, '') : event],
-    },
+const isMessage = ({ method, headers }: Wanted): boolean => method === 'POST' && headers.upgrade !== undefined
+
+/** Returns the items of a member that may be a text. */
+const itemsIn = (json: unknown): object[] =>
+  typeof json === 'string' ? [{ role: 'user', content: json }] : Array.isArray(json) ? json : []
+
+/** Returns the output of an answer, whole or streamed. */
+function outputIn(body: string): object[] {
+  const last = readEvents(body).map(({ data }) => at(jsonOf(data), '/response/output'))
+  return itemsIn(at(jsonOf(body), '/output') ?? last.findLast((each) => each !== undefined))
+}
+
+/** Conversations by the id of their last answer. They outlive the gateway, as in a store on disk. */
+const conversations = new Map<unknown, readonly object[]>()
+
+/** Stores every conversation itself, and sends all of it each time. */
+const keepsConversations: GatewayHooks = {
+  request(wanted) {
+    const call = jsonOf(wanted.body.toString()) as Json | undefined
+    if (!isResponses(wanted) || wanted.method !== 'POST' || typeof call !== 'object' || call === null) return
+    const { previous_response_id: previous, ...rest } = call
+    const before = conversations.get(previous)
+    if (before === undefined) return
+    wanted.body = Buffer.from(JSON.stringify({ ...rest, input: [...before, ...itemsIn(call.input)] }))
   },
+  body(body, wanted) {
+    keep(body, wanted)
+    return body
+  },
+  event(event, _, wanted) {
+    if (event.includes('response.completed')) keep(event, wanted)
+    return [event]
+  },
+}
+
+function keep(body: string, wanted: Wanted): void {
+  const id = isResponses(wanted) && wanted.method === 'POST' ? responseIdIn({ body }) : null
+  if (id !== null)
+    conversations.set(id, [...itemsIn(at(jsonOf(wanted.body.toString()), '/input')), ...outputIn(body)])
+}
+
+export const mustPass = {
   'responses-with-ids-and-cr': {
     what: 'Responses events have an id, their name after the data, and lines that end with CR LF.',
     on: ['responses'],
@@ -159,33 +193,6 @@ export const mustPass = {
       ),
     },
   },
-  'numbers-with-a-point': {
-    what: 'Token counts and indexes of responses are written as 12.0, which is the same JSON number as 12.',
-    on: ['responses'],
-    mayWarn: ['DIAL-03'],
-    hooks: {
-      event: (event, _, wanted) => [
-        isResponses(wanted) ? event.replace(/((?:_tokens|_index|_number)":\d+)(?=[,}])/g, '$1.0') : event,
-      ],
-      body: (body, wanted) =>
-        isResponses(wanted) ? body.replace(/(_tokens":\s*\d+)(?=\s*[,}])/g, '$1.0') : body,
-    },
-  },
-  'refuses-formats-elsewhere': {
-    what: 'A Responses call with a schema for the answer is refused if it would need translation.',
-    on: ['responses'],
-    hooks: { request: refuses(/"json_schema"/, 'This model follows no schema.') },
-  },
-  'refuses-tools-elsewhere': {
-    what: 'A Responses call with a tool choice, or with tools other than functions, is refused if it would need translation.',
-    on: ['responses'],
-    hooks: {
-      request: refuses(
-        /"tool_choice"|"type":\s*"(custom|namespace|web_search|tool_search|additional_tools)/,
-        'This model has functions only.',
-      ),
-    },
-  },
   'arguments-in-one-piece': {
     what: 'Tool-call arguments in a translated response arrive in one delta.',
     on: ['responses'],
@@ -204,17 +211,6 @@ export const mustPass = {
       })()
     },
   },
-  'responses-end-with-done': {
-    what: "The last event of responses is followed by chat's `data: [DONE]`, which clients of responses skip.",
-    on: ['responses'],
-    mayWarn: ['DIAL-03'],
-    hooks: {
-      event: (event, _, wanted) =>
-        isResponses(wanted) && /"type":\s*"response\.(completed|incomplete|failed)"/.test(event)
-          ? [event, 'data: [DONE]\n\n']
-          : [event],
-    },
-  },
   'busy-in-milliseconds-too': {
     what: 'A 429 has retry-after-ms in addition to Retry-After, and its error message contains the time.',
     on: ['responses', 'messages'],
@@ -229,6 +225,81 @@ export const mustPass = {
               json.error?.message ? { ...json, error: { ...json.error, retry_after: null } } : json,
             )
           : body,
+    },
+  },
+  'sends-whole-conversations': {
+    what: 'The gateway stores conversations, and continues a response by sending the whole conversation to the provider.',
+    on: ['responses'],
+    // The provider does not know which responses were deleted here.
+    target: ({ dialects, ...target }) => ({
+      ...target,
+      dialects: { ...dialects, responses: { ...dialects.responses!, keeps: false } },
+    }),
+    hooks: keepsConversations,
+  },
+  'closes-on-bad-messages': {
+    what: 'An unreadable message closes its WebSocket with code 1007 instead of causing an error.',
+    on: ['responses'],
+    hooks: {
+      request: (wanted) =>
+        isMessage(wanted) && typeof at(jsonOf(wanted.body.toString()), '/model') !== 'string'
+          ? { status: 1007, headers: {}, body: 'not a call' }
+          : undefined,
+    },
+  },
+  'failures-are-responses': {
+    what: 'A failure over a WebSocket is reported as a failed response instead of an error.',
+    on: ['responses'],
+    hooks: {
+      event(event, _, wanted) {
+        const json = jsonOf(/^data: (.*)$/m.exec(event)?.[1] ?? '') as Json | undefined
+        if (!isMessage(wanted) || json?.type !== 'error') return [event]
+        const response = {
+          id: 'resp_of_nobody',
+          object: 'response',
+          status: 'failed',
+          error: json.error,
+          output: [],
+        }
+        return [`data: ${JSON.stringify({ type: 'response.failed', sequence_number: 0, response })}\n\n`]
+      },
+    },
+  },
+  'gone-is-410': {
+    what: 'A deleted response gets 410, and DELETE gets 204 without a body.',
+    on: ['responses'],
+    hooks: () => {
+      const gone = new Set<string>()
+      return {
+        request: ({ method, path }) => (method === 'GET' && gone.has(path) ? failWith(410) : undefined),
+        responseStart(start, { method, path, headers }) {
+          if (method !== 'DELETE' || start.status !== 200 || headers.upgrade) return
+          gone.add(path)
+          start.status = 204
+          delete start.headers['content-length']
+          delete start.headers['content-type']
+        },
+        body: (body, { method }) => (method === 'DELETE' ? '' : body),
+      }
+    },
+  },
+  'a-record-for-the-socket-too': {
+    what: 'The log lists WebSocket connections in addition to the responses.',
+    on: ['responses'],
+    hooks: () => {
+      const connections: string[] = []
+      return {
+        request({ method, headers }) {
+          if (method === 'GET' && headers.upgrade) connections.push(`connection-${connections.length}`)
+        },
+        body: (body, { path }) =>
+          path.startsWith(LIST)
+            ? changeJson(body, (json) => ({
+                ...json,
+                data: [...connections.map((id) => ({ ...json.data[0], id })), ...json.data],
+              }))
+            : body,
+      }
     },
   },
 } satisfies Record<string, MustPass>

@@ -14,8 +14,13 @@ import {
 import { dirname, join, posix, relative } from 'node:path'
 import { readRequirements } from '../../../conformance/requirements/requirements.ts'
 import { SUITE } from '../../../conformance/run.ts'
-import { profilesJson } from '../profile-pages.ts'
-import { filteredScoreboard, MADE_PAGES } from './made.ts'
+import { readAbsent, readNotes, readOutcomes, scoreboardPage } from '../../gateways/scoreboard.ts'
+import { readProofs } from '../../gateways/scoreboard-evidence.ts'
+import { scoreboardHtml } from '../../gateways/scoreboard-page.ts'
+import { mustFailPage, mustPassPage } from '../../selftest/pages.ts'
+import { readMustFail, readMustPass } from '../../selftest/results.ts'
+import { PUBLIC_PROFILES, profilePage, profilesIndex, profilesJson } from '../profile-pages.ts'
+import { requirementsPage } from '../requirements.ts'
 import { PAGES, pageAddress } from './pages.ts'
 
 /** Writes `directory` from scratch. Throws with every broken link. */
@@ -98,3 +103,20 @@ export function outsideCode(text: string, change: (prose: string) => string): st
   const marked = text.replaceAll(CODE, (code) => `\0${kept.push(code) - 1}\0`)
   return change(marked).replaceAll(/\0(\d+)\0/g, (_, n: string) => kept[Number(n)]!)
 }
+
+const MADE_PAGES: Readonly<Record<string, () => string>> = {
+  'docs/scoreboard/README.md': () => scoreboardPage(readOutcomes(), readNotes(), readAbsent()),
+  'docs/selftest/must-fail.json': () => mustFailPage(readMustFail()),
+  'docs/selftest/must-pass.json': () => mustPassPage(readMustPass()),
+  'docs/profiles/README.md': () => profilesIndex(readRequirements()),
+  ...Object.fromEntries(
+    PUBLIC_PROFILES.map((name) => [
+      `conformance/profiles/${name}.yaml`,
+      () => profilePage(name, readRequirements()),
+    ]),
+  ),
+  'scripts/docs/requirements.ts': () => requirementsPage(join(import.meta.dirname, '../../..')).page,
+}
+
+/** Returns the scoreboard with a filter and its evidence, as a self-contained page. */
+const filteredScoreboard = (): string => scoreboardHtml(readOutcomes(), readNotes(), readProofs, readAbsent())

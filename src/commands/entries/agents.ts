@@ -25,6 +25,7 @@ export const addRun: CommandEntry = (program, { env, config, finish }) => {
       '--own-login',
       'the agent keeps its own login, such as a subscription, for a provider with `auth: caller`; claude only',
     )
+    .option('--keep', 'keep what the agent sends and gets in the gateway, encrypted; see `waybill steps`')
     .option('--quiet', 'do not print the settings')
     .addHelpText('after', example('waybill run --model auto/code -- claude --continue'))
     .action(async (agent, args, options) =>
@@ -45,7 +46,7 @@ export const addMcp: CommandEntry = (program, { env, config }) => {
     .action(async (options) => (await import('../mcp.ts')).mcp({ ...options, env }))
 }
 
-export const addStatusline: CommandEntry = (program, { env }) => {
+export const addStatusline: CommandEntry = (program, { env, config }) => {
   const line = program
     .command('statusline [options...]')
     .description("draw a coding client's status line from its JSON on stdin")
@@ -73,8 +74,10 @@ export const addStatusline: CommandEntry = (program, { env }) => {
     .option('--wrap', 'keep the existing line and add ours after it')
     .option('--segments <list>', 'what to show, in this order')
     .option('--theme <name>', 'colours')
-    .addHelpText('after', example('waybill statusline install --sh --key-file ~/.config/waybill/key'))
-    .action(async (options) => (await import('../statusline.ts')).installLine({ ...options, env }))
+    .addHelpText('after', example('waybill statusline install --sh --key-file ~/.config/waybill/keys/laptop'))
+    .action(async (options) =>
+      (await import('../statusline.ts')).installLine({ ...options, config: config[2], env }),
+    )
   line
     .command('uninstall')
     .description('remove our line from the settings, unless you have changed it')
@@ -82,7 +85,9 @@ export const addStatusline: CommandEntry = (program, { env }) => {
     .option(...scope)
     .option(...subagents)
     .addHelpText('after', example('waybill statusline uninstall --scope project'))
-    .action(async (options) => (await import('../statusline.ts')).uninstallLine({ ...options, env }))
+    .action(async (options) =>
+      (await import('../statusline.ts')).uninstallLine({ ...options, config: config[2], env }),
+    )
   line
     .command('doctor')
     .description('find the reason for a blank line')

@@ -1,7 +1,7 @@
 // Entries for reading the record of calls.
-import { Argument, type Command, Option } from 'commander'
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { USAGE_KEYS } from '../../store/reads.ts'
-import { type CommandEntry, example, GATEWAY_KEY, GATEWAY_URL } from './entry.ts'
+import { type CommandEntry, commaList, example, GATEWAY_KEY, GATEWAY_URL } from './entry.ts'
 
 export const addLogs: CommandEntry = (program, { env, config }) => {
   filtered(
@@ -38,6 +38,71 @@ export const addSessions: CommandEntry = (program, { env, config }) => {
     .action(async (options) => (await import('../lists.ts')).printSessions({ ...options, env }))
 }
 
+export const addSteps: CommandEntry = (program, { env, config }) => {
+  program
+    .command('steps')
+    .description(
+      'show a session call by call: what was new in each, who answered, tokens, cost and time, and why the dearest calls cost that much; reads only',
+    )
+    .argument('<session>', 'the id of the session, as in `waybill sessions`')
+    .option('--full', 'print texts whole; default: their first 100 characters')
+    .option('--forget', 'delete the kept bodies of the session instead; its record stays')
+    .option('--json', 'print JSON instead of text')
+    .option(...config)
+    .option(...GATEWAY_URL)
+    .option(...GATEWAY_KEY)
+    .addHelpText('after', example('waybill steps 5f0c61f0-7c1d-4a9e-9d53-2b8f0e6a1c77'))
+    .action(async (session, options) =>
+      (await import('../steps.ts')).printSteps({ session, ...options, env }),
+    )
+}
+
+export const addFork: CommandEntry = (program, { env, config }) => {
+  program
+    .command('fork')
+    .description(
+      'send a kept call again to other models, and compare the answers; without --live, prints the highest possible cost and sends nothing',
+    )
+    .argument('<call>', 'the id of the call, as in `waybill steps --json`')
+    .requiredOption('--model <id>', 'a model or a route to ask; repeat it for more', commaList)
+    .option('--times <number>', 'how often each is asked, 1 to 100', timesIn, 1)
+    .option('--live', 'send the calls; costs money')
+    .option('--whatif', 'price the tokens of the call at the other models instead; sends nothing')
+    .option('--keep', 'keep the bodies of the new calls, too')
+    .option('--json', 'print JSON instead of tables')
+    .option(...config)
+    .option(...GATEWAY_URL)
+    .option(...GATEWAY_KEY)
+    .addHelpText(
+      'after',
+      example('waybill fork 01a200ee-4c97-7e14-8453-3dd0e569665c --model auto/cheap --live'),
+    )
+    .action(async (call, options) => (await import('../fork.ts')).fork({ call, ...options, env }))
+}
+
+/** Parses how often a call is repeated; throws for other text. */
+function timesIn(text: string): number {
+  if (!/^\d{1,3}$/.test(text) || Number(text) < 1 || Number(text) > 100)
+    throw new InvalidArgumentError('It is a number from 1 to 100.')
+  return Number(text)
+}
+
+export const addDiff: CommandEntry = (program, { env, config }) => {
+  program
+    .command('diff')
+    .description(
+      'find the first step at which two sessions differ, such as a branch and its origin, and what each cost from there; reads only',
+    )
+    .argument('<a>', 'the id of a session')
+    .argument('<b>', 'the id of the other')
+    .option('--json', 'print JSON instead of text')
+    .option(...config)
+    .option(...GATEWAY_URL)
+    .option(...GATEWAY_KEY)
+    .addHelpText('after', example('waybill diff 5f0c61f0-7c1d-4a9e fork-0193d0c2-11aa'))
+    .action(async (a, b, options) => (await import('../diff.ts')).printDiff({ a, b, ...options, env }))
+}
+
 export const addCostSums: CommandEntry = (program, { env, config }) => {
   program
     .command('costs')
@@ -64,7 +129,10 @@ export const addExport: CommandEntry = (program, { env, config }) => {
       .command('export')
       .description('write all matching calls to stdout, newest first')
       .addOption(
-        new Option('--form <form>', 'CSV, whole records as JSON, or CSV with the columns of FOCUS 1.2')
+        new Option(
+          '--form, --format <form>',
+          'CSV, whole records as JSON, or CSV with the columns of FOCUS 1.2',
+        )
           .choices(['csv', 'json', 'focus'])
           .default('csv'),
       )
@@ -74,10 +142,12 @@ export const addExport: CommandEntry = (program, { env, config }) => {
       .option(...GATEWAY_KEY),
   )
     .addHelpText('after', example('waybill export --since 30d > calls.csv'))
-    .action(async ({ session, provider, model, route, client, purpose, status, ...options }) => {
-      const filters = { session_id: session, provider, model, route, client, purpose, status }
-      await (await import('../export.ts')).exportCalls({ ...options, filters, env })
-    })
+    .action(
+      async ({ session, provider, model, route, client, purpose, status, format: form, ...options }) => {
+        const filters = { session_id: session, provider, model, route, client, purpose, status }
+        await (await import('../export.ts')).exportCalls({ ...options, form, filters, env })
+      },
+    )
 }
 
 export const addReconcile: CommandEntry = (program, { env, config, finish }) => {
@@ -118,7 +188,7 @@ export const addWhatIf: CommandEntry = (program, { env, config }) => {
     .option('--json', 'print JSON')
     .option(...config)
     .addHelpText('after', example('waybill whatif --route auto --since 30d'))
-    .action(async (options) => (await import('../what-if.ts')).printWhatIf({ ...options, env }))
+    .action(async (options) => (await import('../costs.ts')).printWhatIf({ ...options, env }))
 }
 
 /** Adds the options that filter a list of calls. */
@@ -128,7 +198,7 @@ const filtered = (command: Command): Command =>
     .option('--provider <name>', 'only this provider')
     .option('--model <id>', 'only this model of a provider')
     .option('--route <name>', 'only this route')
-    .option('--client <name>', 'only this program, by its whole User-Agent, as the record has it')
+    .option('--client <name>', 'only this program: its name as shown, or its whole User-Agent')
     .option('--purpose <purpose>', 'only this purpose: main, background, subagent or compaction')
     .option('--status <status>', 'ok, error or an HTTP status')
     .option('--since <time>', 'only calls since then: 15m, 1h, 7d, a date, or a date with a time')

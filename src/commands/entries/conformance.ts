@@ -10,7 +10,10 @@ const PROFILE_NAMES = 'core, observable, waybill, server, claude-code, codex, op
 export const addConform: CommandEntry = (program, { finish }) => {
   const suite = program
     .command('conform [target]')
-    .description('test a gateway against the contract; the target is a target file, its name, or an address')
+    .description(
+      'test a gateway against the contract; the target is a target file, its name, an address, or NAME@VERSION',
+    )
+    .option('--install', 'with NAME@VERSION: install this version from npm or PyPI in a scratch directory')
     .option('--list', 'print every requirement with its level and scope, and exit')
     .option('--profile <name>', `one of ${PROFILE_NAMES}`, 'core')
     .option(
@@ -70,12 +73,16 @@ export const addTarget: CommandEntry = (program, { finish }) => {
     .option('--mock-name <name>', 'name by which the gateway reaches the mock')
     .option('--mock-tls', 'the mock speaks TLS; {{mock.ca}} is the certificate to trust')
     .addHelpText('after', example('waybill target check my-gateway.yaml'))
-    .action(async (file, options) => finish(await (await import('../target-check.ts')).check(file, options)))
+    .action(async (file, options) => finish(await (await import('../target-init.ts')).check(file, options)))
   target
     .command('init [file]')
     .description('ask how a gateway is started and what it reports, try it, and write a target file')
     .option('--start <command>', 'a command, with {{port}} and {{mock.openai.base_url}}, or an address')
     .option('--call <model>', 'the model to call')
+    .option(
+      '--file <file...>',
+      'a file that it needs, as NAME=TEXT or NAME=@PATH, with {{mock.openai.base_url}}; the gateway runs beside it',
+    )
     .option('--key-env <name>', 'environment variable that holds its key')
     .option('--name <name>', 'name of the gateway in reports; default: its program or address')
     .option('--header <header...>', 'a header that each request needs, as NAME: VALUE')

@@ -1,6 +1,6 @@
 // Entries for recordings, and for the mock providers that answer from them.
 import { InvalidArgumentError, Option } from 'commander'
-import { type CommandEntry, example, GATEWAY_KEY, portNumber, portText } from './entry.ts'
+import { type CommandEntry, example, GATEWAY_KEY, GATEWAY_URL, portNumber, portText } from './entry.ts'
 
 export const addRecord: CommandEntry = (program, { env, config, finish }) => {
   program
@@ -45,23 +45,28 @@ export const addReplay: CommandEntry = (program, { env, config, finish }) => {
   program
     .command('replay')
     .description(
-      'run an agent or a test suite on recordings of its calls: no key, no network, no cost; exit code 1 if a call has no recording',
+      'run an agent or a test suite on recordings of its calls, or with --until on a kept session: no network, no cost; exit code 1 if a call has no recording, or differs from its step',
     )
-    .argument('<program>', 'the program; put -- before it')
-    .argument('[args...]', 'its own arguments, passed on unchanged')
-    .passThroughOptions()
+    .argument(
+      '<program...>',
+      'the program and its own arguments; put -- before it, and with --until the session before --',
+    )
     .option(...config)
+    .option(...GATEWAY_URL)
     .option(...GATEWAY_KEY)
     .option('--recordings <dir>', 'directory of the recordings', 'recordings')
     .option('--model <id>', 'the model that the agent asks for, as in `waybill run`')
+    .option('--until <step>', 'answer from the kept session up to this step of `waybill steps`')
+    .option('--live', 'with --until: send the calls after this step, which costs money')
     .option('--similar', 'let the nearest recording answer if its last message is the same')
     .option('-p, --port <number>', 'port of the gateway; default: a free one', portText)
     .addHelpText('after', example('waybill replay --recordings recordings -- claude -p "Fix the tests"'))
-    .action(async (name, args, options) =>
-      finish(
-        await (await import('../replay-program.ts')).replayProgram({ ...options, program: name, args, env }),
-      ),
-    )
+    .action(async ([first, ...words]: [string, ...string[]], options) => {
+      if (options.until === undefined) {
+        const given = { ...options, program: first, args: words, env }
+        finish(await (await import('../replay-program.ts')).replayProgram(given))
+      } else finish(await (await import('../branch.ts')).branch({ ...options, words, kept: first, env }))
+    })
 }
 
 export const addRecordings: CommandEntry = (program, { env, config }) => {

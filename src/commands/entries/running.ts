@@ -2,7 +2,7 @@
 import { Argument, Option } from 'commander'
 import { PREFERENCES } from '../../config/presets.ts'
 import { completion, SHELLS } from '../completion.ts'
-import { configOrExample } from '../example-config.ts'
+import { configOrExample } from '../find-config.ts'
 import { type CommandEntry, example, GATEWAY_KEY, GATEWAY_URL, portText } from './entry.ts'
 
 export const addServe: CommandEntry = (program, { env, config }) => {
@@ -30,13 +30,17 @@ export const addInit: CommandEntry = (program, { env }) => {
     .command('init [file]')
     .description('write a configuration; asks for your providers and your preference')
     .option('--from <file>', 'convert the configuration of LiteLLM, Claude Code Router or one-api')
-    .option('--provider <names>', 'providers, separated by commas, the preferred one first')
+    .option(
+      '--provider <names>',
+      'providers, separated by commas, the preferred one first: openai, ollama, ollama/MODEL, an address, NAME=ADDRESS and so on',
+    )
     .addOption(new Option('--prefer <what>', 'preference for everyday calls').choices(PREFERENCES))
     .option(
       '--check',
       'request the lists of models from the providers; this tests the keys and costs nothing',
     )
     .option('--no-check', 'send nothing')
+    .option('--keep', 'keep the keys that are set in the environment in keys.env next to the file')
     .addHelpText('after', example('waybill init --provider openai,groq --prefer price'))
     .action(async (file = 'waybill.yaml', options) =>
       (await import('../init.ts')).init({ file, ...options, env }),
@@ -51,6 +55,7 @@ export const addRoutes: CommandEntry = (program, { env, config }) => {
     )
     .option(...config)
     .option('--json', 'print JSON instead of a table')
+    .option('--names', 'only print the ids of the configured routes and models; asks no gateway')
     .option('--url <url>', 'address of the running gateway (WAYBILL_URL); default: from the configuration')
     .option(...GATEWAY_KEY)
     .addHelpText('after', example('waybill routes auto/cheap'))
@@ -76,12 +81,13 @@ export const addConfig: CommandEntry = (program, { env, config }) => {
     .command('check')
     .description('check the configuration and name every problem with its line')
     .option(...config)
+    .option('--json', 'print JSON instead of lines')
     .addHelpText('after', example('waybill config check --config waybill.yaml'))
-    .action(async (options) => (await import('../config-check.ts')).configCheck({ ...options, env }))
+    .action(async (options) => (await import('../config-file.ts')).configCheck({ ...options, env }))
 }
 
 export const addKey: CommandEntry = (program, { env, config }) => {
-  const key = program.command('key').description('keys of the gateway')
+  const key = program.command('key').description('keys of the gateway, and kept keys')
   key
     .command('list')
     .description('list the keys in force, with their limits and spending; a client key sees only itself')
@@ -102,9 +108,23 @@ export const addKey: CommandEntry = (program, { env, config }) => {
     )
     .option('--file <file>', 'where to save it; default: ~/.config/waybill/keys/NAME')
     .option('--print', 'also show the key; only on a terminal')
-    .addHelpText('after', example('waybill key new laptop'))
+    .option('--add', 'add its digest to the configuration')
+    .option('--own', 'your own key: role admin, kept in keys.env next to the configuration, and added to it')
+    .option(...config)
+    .addHelpText('after', example('waybill key new laptop --add'))
     .action(async (name, options) =>
-      (await import('../key-new.ts')).keyNew({ name, ...options, env, out: process.stdout }),
+      (await import('../gateway-keys.ts')).keyNew({ name, ...options, env, out: process.stdout }),
+    )
+  key
+    .command('set')
+    .description(
+      'keep a key in keys.env next to the configuration, from stdin or from a question whose answer is not shown',
+    )
+    .argument('<variable>', 'its name, such as OPENAI_API_KEY; WAYBILL_KEY is your own key of the gateway')
+    .option(...config)
+    .addHelpText('after', example('pass show openai | waybill key set OPENAI_API_KEY'))
+    .action(async (variable, options) =>
+      (await import('../gateway-keys.ts')).keySet({ variable, ...options }),
     )
 }
 
@@ -116,8 +136,19 @@ export const addDoctor: CommandEntry = (program, { env, config }) => {
     )
     .option(...config)
     .option(...GATEWAY_KEY)
+    .option('--json', 'print JSON instead of lines')
     .addHelpText('after', example('waybill doctor --config waybill.yaml'))
     .action(async (options) => (await import('../doctor.ts')).doctor({ ...options, env }))
+}
+
+export const addSelfTest: CommandEntry = (program) => {
+  program
+    .command('self-test')
+    .description(
+      'test this installation: a gateway of its own is killed during a call to a mock, and its record is read',
+    )
+    .addHelpText('after', example('waybill self-test'))
+    .action(async () => (await import('../self-test.ts')).selfTest())
 }
 
 export const addCompletion: CommandEntry = (program) => {

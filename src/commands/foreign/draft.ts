@@ -1,8 +1,8 @@
 // A draft configuration: the parts of another gateway's file that our configuration can express, and notes on the
 // other parts. Never writes a key, even if the file contains one. Independent of any particular gateway.
 import { createHash } from 'node:crypto'
-import { withoutEndpoint } from '../../config/endpoint-paths.ts'
-import type { DIALECT_NAMES, STRATEGIES } from '../../config/schema.ts'
+import { PRESETS } from '../../config/presets.ts'
+import { type DIALECT_NAMES, type STRATEGIES, withoutEndpoint } from '../../config/schema.ts'
 import { plainAddress } from '../../shared/plain-address.ts'
 
 /** A setting that was not carried over, or was changed. */
@@ -46,8 +46,8 @@ interface DraftRoute {
 export class ConfigDraft {
   readonly notes: Note[] = []
   readonly server: Record<string, unknown> = {}
-  readonly models: Record<string, object> = {}
-  readonly routes: Record<string, DraftRoute> = {}
+  readonly models: Record<string, object> = Object.create(null)
+  readonly routes: Record<string, DraftRoute> = Object.create(null)
   readonly resilience: Record<string, unknown> = {}
   readonly keys: Record<string, unknown>[] = []
   readonly defaults: Record<string, string> = {}
@@ -94,7 +94,8 @@ export class ConfigDraft {
   /** Returns the name under which a provider is written. Each pair of address and key has one name. */
   provider(described: ForeignProvider): string {
     const given = { ...described, baseUrl: this.address(described.name, described.baseUrl) }
-    const wanted = given.name.replaceAll(/[^\w.-]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'provider'
+    const plain = given.name.replaceAll(/[^\w.-]+/g, '-').replaceAll(/^-+|-+$/g, '')
+    const wanted = plain === '' || plain === '__proto__' ? 'provider' : plain
     for (let n = 1; ; n++) {
       const name = n === 1 ? wanted : `${wanted}-${n}`
       const known = this.#providers.get(name)
@@ -141,7 +142,7 @@ export class ConfigDraft {
    * A route is left out if its name would select the same target anyway.
    */
   settle(): void {
-    const providerOf = (id: string) => id.slice(0, id.indexOf('/'))
+    const providerOf = (id: string) => id.split('/')[0]!
     const isDirect = (name: string) => {
       const { targets, rules } = this.routes[name]!
       const [first, ...rest] = targets
@@ -152,8 +153,18 @@ export class ConfigDraft {
         .filter((name) => this.#providers.has(providerOf(name)) && !isDirect(name))
         .map(providerOf),
     )
-    const renamed = (id: string) =>
-      colliding.has(providerOf(id)) ? `${providerOf(id)}-api${id.slice(id.indexOf('/'))}` : id
+    const taken = new Set([...this.#providers.keys(), ...Object.keys(this.routes).map(providerOf)])
+    const newNames = new Map<string, string>()
+    for (const name of colliding) {
+      let free = `${name}-api`
+      for (let n = 2; taken.has(free); n++) free = `${name}-api-${n}`
+      taken.add(free)
+      newNames.set(name, free)
+    }
+    const renamed = (id: string) => {
+      const name = providerOf(id)
+      return newNames.has(name) ? `${newNames.get(name)}${id.slice(name.length)}` : id
+    }
     for (const [name, route] of Object.entries(this.routes)) {
       if (this.#providers.has(providerOf(name)) && !colliding.has(providerOf(name))) {
         if (route.on_refused)
@@ -178,10 +189,10 @@ export class ConfigDraft {
       delete this.models[id]
       this.models[renamed(id)] = model
     }
-    for (const [name, provider] of [...this.#providers]) {
-      if (!colliding.has(name)) continue
+    for (const [name, free] of newNames) {
+      const provider = this.#providers.get(name)!
       this.#providers.delete(name)
-      this.#providers.set(`${name}-api`, provider)
+      this.#providers.set(free, provider)
     }
   }
 
@@ -262,3 +273,114 @@ export function noteOthers(
 }
 
 const NO_COUNTERPART = 'there is no such setting; see docs/configuration.md for what there is'
+
+type Vendor = Omit<ForeignProvider, 'name'>
+
+const chat = (baseUrl: string, keyVariable: string | null): Vendor => ({
+  dialect: ['chat'],
+  baseUrl,
+  keyVariable,
+})
+
+const FURTHER: Readonly<Record<string, Vendor>> = {
+  together: chat('https://api.together.xyz/v1', 'TOGETHERAI_API_KEY'),
+  deepinfra: chat('https://api.deepinfra.com/v1/openai', 'DEEPINFRA_API_KEY'),
+  nvidia: chat('https://integrate.api.nvidia.com/v1', 'NVIDIA_NIM_API_KEY'),
+  sambanova: chat('https://api.sambanova.ai/v1', 'SAMBANOVA_API_KEY'),
+  huggingface: chat('https://router.huggingface.co/v1', 'HF_TOKEN'),
+  dashscope: chat('https://dashscope-intl.aliyuncs.com/compatible-mode/v1', 'DASHSCOPE_API_KEY'),
+  zai: chat('https://api.z.ai/api/paas/v4', 'ZAI_API_KEY'),
+  zhipu: chat('https://open.bigmodel.cn/api/paas/v4', 'ZHIPU_API_KEY'),
+  siliconflow: chat('https://api.siliconflow.cn/v1', 'SILICONFLOW_API_KEY'),
+  ollama: chat('http://localhost:11434/v1', null),
+  'lm-studio': chat('http://localhost:1234/v1', null),
+  vllm: chat('http://localhost:8000/v1', null),
+}
+
+/** Other spellings of the providers' names. */
+const SPELLINGS: Readonly<Record<string, string>> = {
+  together_ai: 'together',
+  nvidia_nim: 'nvidia',
+  fireworks_ai: 'fireworks',
+  cohere_chat: 'cohere',
+  text_completion_openai: 'openai',
+  ollama_chat: 'ollama',
+  lm_studio: 'lm-studio',
+  hosted_vllm: 'vllm',
+}
+
+/** Returns a provider by its name; null for an unknown name. */
+export function vendorOf(spelling: string): (Vendor & { readonly name: string }) | null {
+  const name = SPELLINGS[spelling] ?? spelling
+  const preset = PRESETS.find((each) => each.name === name)
+  if (preset) {
+    const { dialect, baseUrl, keyVariable } = preset
+    const isOpenAi = name === 'openai'
+    return { name, dialect: isOpenAi ? [...dialect, 'embeddings', 'images'] : dialect, baseUrl, keyVariable }
+  }
+  return Object.hasOwn(FURTHER, name) ? { name, ...FURTHER[name]! } : null
+}
+
+/** Reads a parameter; undefined if it is absent or refers to a variable that is not set. */
+type ReadParameter = (name: string) => string | undefined
+
+/** Returns the provider, or the reason why there is none. */
+type CloudReader = (
+  model: string,
+  read: ReadParameter,
+  keyVariable: string | null,
+) => ForeignProvider | string
+
+const azure: CloudReader = (_model, read, keyVariable) => {
+  const address = read('api_base')
+  if (address === undefined)
+    return 'its api_base is not known here; add a provider with base_url https://RESOURCE.openai.azure.com/openai/v1'
+  const [resource] = baseOf(address).split('/openai')
+  return {
+    ...{ name: 'azure', dialect: ['chat', 'responses', 'embeddings'], baseUrl: `${resource}/openai/v1` },
+    keyVariable,
+    ...(keyVariable === null && { auth: 'entra' }),
+  }
+}
+
+const bedrock: CloudReader = (model, read) => {
+  const region = read('aws_region_name')
+  if (!model.includes('anthropic.'))
+    return 'only Claude is reached by InvokeModel; see docs/credentials.md for the addresses of other models'
+  if (region === undefined)
+    return 'its aws_region_name is not known here; add a provider as in docs/credentials.md'
+  const baseUrl = `https://bedrock-runtime.${region}.amazonaws.com`
+  return {
+    name: 'bedrock',
+    dialect: ['messages'],
+    baseUrl,
+    keyVariable: null,
+    auth: 'aws',
+    platform: 'bedrock',
+  }
+}
+
+const vertex: CloudReader = (model, read) => {
+  const [project, location] = [read('vertex_project'), read('vertex_location')]
+  const publisher = /^claude/.test(model) ? 'anthropic' : /^gemini/.test(model) ? 'google' : null
+  if (publisher === null) return 'only Claude and Gemini are reached on Vertex AI'
+  if (project === undefined || location === undefined)
+    return 'its vertex_project or vertex_location is not known here; add a provider as in docs/credentials.md'
+  const host = location === 'global' ? 'aiplatform.googleapis.com' : `${location}-aiplatform.googleapis.com`
+  const isClaude = publisher === 'anthropic'
+  return {
+    name: isClaude ? 'vertex-claude' : 'vertex',
+    dialect: [isClaude ? 'messages' : 'gemini'],
+    baseUrl: `https://${host}/v1/projects/${project}/locations/${location}/publishers/${publisher}`,
+    keyVariable: null,
+    auth: 'google',
+    ...(isClaude && { platform: 'vertex' }),
+  }
+}
+
+export const CLOUDS: Readonly<Record<string, CloudReader>> = {
+  azure,
+  bedrock,
+  vertex_ai: vertex,
+  vertex_ai_beta: vertex,
+}

@@ -1,8 +1,8 @@
 // LiteLLM's proxy configuration: a list of deployments, and settings of the router, the library and the
 // proxy. Deployments with the same name form a route.
-import { CLOUDS } from './clouds.ts'
 import {
   baseOf,
+  CLOUDS,
   type ConfigDraft,
   type DraftTarget,
   type ForeignFields,
@@ -13,8 +13,8 @@ import {
   number,
   text,
   variableFor,
+  vendorOf,
 } from './draft.ts'
-import { vendorOf } from './vendors.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 

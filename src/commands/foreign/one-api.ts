@@ -12,8 +12,8 @@ import {
   number,
   text,
   variableFor,
+  vendorOf,
 } from './draft.ts'
-import { vendorOf } from './vendors.ts'
 
 export const oneApi = {
   name: 'one-api',

@@ -1,22 +1,87 @@
 // Chat completions on the client side. Format: OpenAI API reference, "Chat" and "Errors".
 import { z } from 'zod'
 import { errorSchema } from '../../core/error-schema.ts'
+import type { RequestTraits } from '../../core/request-traits.ts'
+import { BINARY, estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { ClientDialect } from '../dialect.ts'
-import { readFields } from '../request-fields.ts'
-import { sessionInMetadata } from '../session-hint.ts'
-import { kept } from './kept.ts'
-import { askForUsage } from './stream-options.ts'
-import { ChatTraits } from './traits.ts'
+import { isObject } from '../json.ts'
+import { type KeptKind, places } from '../kept.ts'
+import { inside } from '../optional-members.ts'
+import {
+  BodyTraits,
+  modelSchema,
+  openingOf,
+  readConversation,
+  readFields,
+  sessionInMetadata,
+} from '../request-fields.ts'
 
 /** Fields that the gateway itself needs. All other fields are left to the provider and are not copied. */
 const schema = z.object({
-  model: z.string().min(1).max(256),
+  model: modelSchema,
   messages: z.array(z.unknown()),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
 })
+
+const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0
+
+export class ChatTraits extends BodyTraits implements RequestTraits {
+  get tools(): boolean {
+    return isFilled(this.body.tools) || isFilled(this.body.functions)
+  }
+
+  get effort(): string | null {
+    const { reasoning_effort, reasoning } = this.body
+    const effort = reasoning_effort ?? (isObject(reasoning) ? reasoning.effort : null)
+    return typeof effort === 'string' ? effort : null
+  }
+
+  get opening(): string {
+    const { tools, functions, messages } = this.body
+    return openingOf([tools, functions], null, messages)
+  }
+
+  protected countInput(): number {
+    const { messages, tools, functions, response_format, prediction } = this.body
+    return estimateTokens(readableText([messages, prediction], BINARY, [tools, functions, response_format]))
+  }
+
+  protected findImages(): boolean {
+    const { messages } = this.body
+    if (!Array.isArray(messages)) return false
+    const contents = messages.map((message) => (isObject(message) ? message.content : null))
+    return contents.some((content) => Array.isArray(content) && content.some(isImage))
+  }
+}
+
+const isImage = (part: unknown): boolean => isObject(part) && IMAGES.has(part.type)
+const IMAGES = new Set<unknown>(['image_url', 'input_image', 'image'])
+
+export const kept: readonly KeptKind[] = [
+  {
+    what: 'the file',
+    onRecord: 'object',
+    at: places(
+      'messages.*.content.*.file.file_id',
+      'messages.*.content.*.image_file.file_id',
+      'messages.*.content.*.image_url.file_id',
+      'messages.*.content.*.input_audio.file_id',
+      'messages.*.content.*.file_id',
+    ),
+    instead: 'its content',
+  },
+  {
+    what: 'the audio',
+    at: places('messages.*.audio.id'),
+    instead: 'its text',
+  },
+]
+
+/** Switches usage on. Every other option keeps its bytes. */
+export const askForUsage = inside({ include_usage: 'true' })
 
 export const client = {
   name: 'chat',
@@ -27,7 +92,8 @@ export const client = {
   requestIdHeader: 'x-request-id',
 
   parse({ text, json }) {
-    const { model, stream, stream_options: options } = readFields(schema, json)
+    const { model, stream } = readConversation(schema, json, json.messages)
+    const options = json.stream_options == null ? null : readFields(schema, json).stream_options
     return {
       request: {
         model,
@@ -57,3 +123,7 @@ export const client = {
   errorEvent: (error, requestId) => `data: ${error.body(requestId)}\n\n`,
   renameModel: (json, model) => spliceMembers(json, { model }),
 } satisfies ClientDialect
+
+/** `model`: the id that the client requests; `key`: additional arguments of curl. */
+export const curlExample = (url: string, model: string, key = ''): string =>
+  `curl -s ${url}${client.path}${key} -H 'content-type: application/json' -d '{"model":"${model}","messages":[{"role":"user","content":"Where do you go?"}]}'`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ChatTraits } from './traits.ts'
+import { ChatTraits } from './client.ts'
 
 const part = (type: string) => ({
   messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, { type }] }],

@@ -333,7 +333,7 @@ const CLAUDE_STREAM = [
 ]
 
 for (const isStream of [true, false])
-  test(`with ${isStream ? 'streamed' : 'whole'} answers, Anthropic receives its thinking back byte for byte from Gemini clients, even if they drop thoughts (DIAL-08)`, async (t) => {
+  test(`with ${isStream ? 'streamed' : 'whole'} answers, Anthropic receives its thinking back byte for byte from Gemini clients, even if they drop thoughts or write base64 in another alphabet (DIAL-08)`, async (t) => {
     const gateway = await crossed(t, 'messages', isStream ? sse(...CLAUDE_STREAM) : json(CLAUDE))
     const asked = {
       model: 'auto',
@@ -379,7 +379,14 @@ for (const isStream of [true, false])
       content: [{ type: 'text', text: 'done' }],
       stop_reason: 'end_turn',
     })
-    for (const returned of [parts, parts.filter(({ thought }) => !thought)]) {
+    // Google's Python client takes only base64, and returns it in the alphabet for URLs.
+    const inPython = parts.map(({ thoughtSignature: seal, ...part }) => {
+      if (seal === undefined) return part
+      const bytes = Buffer.from(seal, 'base64')
+      assert.equal(bytes.toString('base64'), seal)
+      return { ...part, thoughtSignature: bytes.toString('base64url') }
+    })
+    for (const returned of [parts, parts.filter(({ thought }) => !thought), inPython]) {
       const { text } = await gateway.google.generateContent({
         ...asked,
         contents: [

@@ -8,8 +8,8 @@ import { type TestContext, test } from 'node:test'
 import { answer, type Script, stream } from '../../../mocks/test-upstream.ts'
 import { providerKey, readBody, type Setup, sharedGateways } from '../../test/test-gateway.ts'
 import { pause } from '../../test/test-until.ts'
+import { GeminiTraits } from './client.ts'
 import { samples } from './test-samples.ts'
-import { GeminiTraits } from './traits.ts'
 
 const sharedGateway = sharedGateways()
 
@@ -142,6 +142,7 @@ test('thoughts count as output and cached tokens as input, each at its own price
   for (const [usage, input, output] of [
     [{ promptTokenCount: 5, totalTokenCount: 5 }, 5, 0],
     [{ promptTokenCount: 5, toolUsePromptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 10 }, 8, 2],
+    [{ promptTokenCount: 5, candidatesTokenCount: 2, totalTokenCount: 10 }, 5, 5],
     [{ promptTokenCount: 5, thoughtsTokenCount: 9, totalTokenCount: 14 }, 5, 9],
     [{ promptTokenCount: 5 }, 5, null],
   ] as const) {
@@ -149,6 +150,19 @@ test('thoughts count as output and cached tokens as input, each at its own price
     const { tokens } = await gateway.recordOf(await gateway.send('generateContent', ask()))
     assert.deepEqual([tokens.input, tokens.output], [input, output], JSON.stringify(usage))
   }
+})
+
+test('tokens of images and sounds count by kind, those that Google’s tools read too (USE-05)', async (t) => {
+  const of = (modality: string, tokenCount: number) => ({ modality, tokenCount })
+  const usage = {
+    ...{ promptTokenCount: 20, toolUsePromptTokenCount: 9, candidatesTokenCount: 7 },
+    promptTokensDetails: [of('TEXT', 5), of('IMAGE', 10), of('AUDIO', 5)],
+    toolUsePromptTokensDetails: [of('IMAGE', 6), of('AUDIO', 3)],
+    candidatesTokensDetails: [of('IMAGE', 7)],
+  }
+  const gateway = await start(t, { providers: { alpha: json(200, samples.answer('m', usage)) } })
+  const record = await gateway.recordOf(await gateway.send('generateContent', ask()))
+  assert.deepEqual(record.usage, { input_audio: 8, input_image: 16, output_image: 7 })
 })
 
 test('a stream of events arrives byte for byte, and a stream sent as a list arrives whole (GEM-03, GEM-05)', async (t) => {

@@ -2,8 +2,7 @@
 // call, a text, or a thought. In blocks the signature becomes a reasoning block before this part. Opaque
 // reasoning of another family is packed with its text into the signature of the next part. Google's clients
 // return signatures unchanged, but drop thought parts.
-import type { Block, ReasoningBlock } from '../blocks.ts'
-import { packOpaque, unpackOpaque } from '../carrier.ts'
+import { type Block, packOpaque, type ReasoningBlock, unpackOpaque } from '../blocks.ts'
 import type { Json } from '../json.ts'
 
 /** Prefix of a signature on a text. Signatures never contain a colon. */

@@ -6,10 +6,10 @@ import { memberText, spliceMembers } from '../../json/splice.ts'
 import { parseExact } from '../../shared/exact-json.ts'
 import type { Dialect, StreamReader, UpstreamDialect } from '../dialect.ts'
 import { isObject, type Json, member, tokenCount } from '../json.ts'
+import type { OptionalMember } from '../optional-members.ts'
 import { errorIn } from './errors.ts'
-import { optional } from './optional.ts'
-import { GeminiReader } from './read.ts'
-import { tuned } from './tuned.ts'
+import { GeminiReader } from './read-answer.ts'
+import { tuned } from './write-request.ts'
 
 const requestTo: UpstreamDialect['request'] = (
   { text, stream, forwarded, query, path },
@@ -22,8 +22,7 @@ const requestTo: UpstreamDialect['request'] = (
   if (key !== null) headers.push('x-goog-api-key', key)
   const asked = path ?? `/v1beta/models/*:${stream ? 'streamGenerateContent' : 'generateContent'}`
   const search = query || (stream ? 'alt=sse' : '')
-  // Google's clients expect a base URL without a version. A base URL with a version is used unchanged.
-  const below = VERSION.test(basePath) ? asked.replace(/^\/\w+/, '') : asked
+  const below = withoutVersion(basePath, asked)
   return {
     path: `${basePath}${below.replace('*', () => encoded(model))}${search && `?${search}`}`,
     headers,
@@ -35,6 +34,58 @@ export const modelList: Dialect['modelList'] = (key) => ({
   path: '/v1beta/models?pageSize=1000',
   headers: { 'x-goog-api-key': key },
 })
+
+const VERSION = /\/v\d[a-z\d]*(\/|$)/
+
+/** Returns a path without its version below a base URL that has one. Google's clients expect a base URL without. */
+export const withoutVersion = (basePath: string, path: string): string =>
+  VERSION.test(basePath) ? path.replace(/^\/\w+/, '') : path
+
+/** Encodes a model's name for the path. Slashes in the name are kept. */
+const encoded = (model: string): string => model.split('/').map(encodeURIComponent).join('/')
+
+const NAMES_MODEL = /"(model|generateContentRequest)"\s*:/
+
+/** Replaces the model in the body, and in the request inside a counting request. */
+function withModel(text: string, model: string): string {
+  if (!NAMES_MODEL.test(text)) return text
+  const named = JSON.stringify(`models/${model}`)
+  const rename = (json: string): string =>
+    memberText(json, 'model') === undefined ? json : spliceMembers(json, { model: named })
+  const renamed = rename(text)
+  return isObject(JSON.parse(text).generateContentRequest)
+    ? spliceMembers(renamed, { generateContentRequest: (whole = '{}') => rename(whole) })
+    : renamed
+}
+
+const isAnswer = (json: unknown): json is Json =>
+  isObject(json) &&
+  (isObject(json.response) ||
+    Array.isArray(json.candidates) ||
+    isObject(json.promptFeedback) ||
+    isObject(json.usageMetadata))
+
+const CONFIG = 'generationConfig'
+const THINKING = [CONFIG, 'thinkingConfig'] as const
+
+export const optional: readonly OptionalMember[] = [
+  { path: [CONFIG, 'temperature'], loss: 'sampling.temperature' },
+  { path: [CONFIG, 'topP'], loss: 'sampling.temperature' },
+  { path: [CONFIG, 'topK'], loss: 'sampling.top_k' },
+  { path: [CONFIG, 'seed'], loss: 'sampling.seed' },
+  { path: [CONFIG, 'presencePenalty'], loss: 'sampling.penalties', words: /\bpenalty is not enabled\b/i },
+  { path: [CONFIG, 'frequencyPenalty'], loss: 'sampling.penalties', words: /\bpenalty is not enabled\b/i },
+  { path: [...THINKING, 'thinkingLevel'], loss: 'effort', words: /\bthinking.?level\b/i, byValue: true },
+  {
+    path: [...THINKING, 'thinkingBudget'],
+    loss: 'thinking.budget',
+    words: /\bthinking.?budget\b|\bbudget \d+ is invalid\b/i,
+    byValue: true,
+  },
+  { path: THINKING, loss: 'effort', words: /\bthinking is not (supported|enabled)\b/i },
+  { path: ['labels'], loss: 'metadata' },
+  { path: ['serviceTier'], loss: 'service_tier' },
+]
 
 export const upstream = {
   optional,
@@ -91,29 +142,3 @@ export const upstream = {
     }
   },
 } satisfies UpstreamDialect
-
-const VERSION = /\/v\d[a-z\d]*(\/|$)/
-
-/** Encodes a model's name for the path. Slashes in the name are kept. */
-const encoded = (model: string): string => model.split('/').map(encodeURIComponent).join('/')
-
-const NAMES_MODEL = /"(model|generateContentRequest)"\s*:/
-
-/** Replaces the model in the body, and in the request inside a counting request. */
-function withModel(text: string, model: string): string {
-  if (!NAMES_MODEL.test(text)) return text
-  const named = JSON.stringify(`models/${model}`)
-  const rename = (json: string): string =>
-    memberText(json, 'model') === undefined ? json : spliceMembers(json, { model: named })
-  const renamed = rename(text)
-  return isObject(JSON.parse(text).generateContentRequest)
-    ? spliceMembers(renamed, { generateContentRequest: (whole = '{}') => rename(whole) })
-    : renamed
-}
-
-const isAnswer = (json: unknown): json is Json =>
-  isObject(json) &&
-  (isObject(json.response) ||
-    Array.isArray(json.candidates) ||
-    isObject(json.promptFeedback) ||
-    isObject(json.usageMetadata))

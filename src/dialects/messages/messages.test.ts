@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Script, stream } from '../../../mocks/test-upstream.ts'
 import { providerKey, type Setup, sharedGateways } from '../../test/test-gateway.ts'
+import { MessagesTraits } from './client.ts'
 import { samples } from './test-samples.ts'
-import { MessagesTraits } from './traits.ts'
 
 const sharedGateway = sharedGateways()
 

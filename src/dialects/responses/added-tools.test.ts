@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import OpenAI from 'openai'
 import { testGateway } from '../../test/test-gateway.ts'
 import { gatewayAtModels } from '../../test/test-models.ts'
-import { ResponsesTraits } from './traits.ts'
+import { ResponsesTraits } from './client.ts'
 
 const parameters = { type: 'object', properties: { cell_id: { type: 'string' } }, required: ['cell_id'] }
 const GRAMMAR = { type: 'grammar', syntax: 'lark', definition: 'start: "x"' }

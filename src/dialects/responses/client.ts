@@ -2,20 +2,21 @@
 // "Errors"; the headers are those that Codex sends.
 import { z } from 'zod'
 import { errorSchema } from '../../core/error-schema.ts'
+import type { RequestTraits } from '../../core/request-traits.ts'
+import { estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { canonical } from '../../json/canonical.ts'
 import { inObject, spliceMembers } from '../../json/splice.ts'
 import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
-import { isObject, member } from '../json.ts'
-import { readFields } from '../request-fields.ts'
-import { sessionInMetadata } from '../session-hint.ts'
+import { isObject, type Json, member } from '../json.ts'
+import { BodyTraits, modelSchema, openingOf, readFields, sessionInMetadata } from '../request-fields.ts'
 import { failedEvent } from './errors.ts'
-import { kept } from './kept.ts'
+import { kept } from './named-items.ts'
+import { addedTools } from './read-request.ts'
 import { storing } from './storing.ts'
-import { ResponsesTraits } from './traits.ts'
 
 /** Fields that the gateway itself needs. All other fields are left to the provider and are not copied. */
 const schema = z.object({
-  model: z.string().min(1).max(256),
+  model: modelSchema,
   // Input. Absent if a stored prompt or a previous answer supplies the input.
   input: z.union([z.string(), z.array(z.unknown())]).nullish(),
   stream: z.boolean().nullish(),
@@ -62,6 +63,7 @@ export const client = {
     methods: ['GET', 'POST', 'DELETE'],
     summary:
       'reads a stored response or its input items, cancels or deletes it; from the gateway’s own store, or from the provider that stores it; no inference',
+    noun: 'Response',
     offers:
       'GET ID, GET ID/input_items, POST ID/cancel and DELETE ID are served for responses on record. To compact, put a `compaction_trigger` last into the input of a response.',
     idIn(method, rest) {
@@ -129,3 +131,68 @@ function turnMetadata(headers: ArrivedRequest['headers']): unknown {
     return null
   }
 }
+
+export class ResponsesTraits extends BodyTraits implements RequestTraits {
+  get tools(): boolean {
+    return listOf(this.body.tools).length > 0 || added(this.body.input).length > 0
+  }
+
+  /** Includes images returned by a tool. */
+  protected findImages(): boolean {
+    return listOf(this.body.input).some(
+      (item) =>
+        isObject(item) && [...listOf(item.content), ...listOf(item.output), item.output].some(isImage),
+    )
+  }
+
+  get effort(): string | null {
+    const effort = member(this.body.reasoning, 'effort')
+    return typeof effort === 'string' ? effort : null
+  }
+
+  get opaqueReasoning(): boolean {
+    return listOf(this.body.input).some(isEncrypted)
+  }
+
+  /** A task that only providers of this dialect can do. */
+  get nativeOnly(): string | null {
+    const { input, background } = this.body
+    if (member(listOf(input).at(-1), 'type') === 'compaction_trigger') return 'compaction_trigger'
+    return background === true ? 'background' : null
+  }
+
+  get opening(): string {
+    const { tools, instructions, input } = this.body
+    return openingOf(tools, instructions, input)
+  }
+
+  protected countInput(): number {
+    const { instructions, input, tools, text, prompt } = this.body
+    const said = Array.isArray(input) ? input.filter((item) => !addedTools(item)) : input
+    const definitions = [tools, added(input), text]
+    return estimateTokens(readableText([instructions, said, prompt], UNREAD, definitions))
+  }
+}
+
+/** Returns true for an encrypted item, which only its own provider can read. */
+export const isEncrypted = (item: unknown): item is Json =>
+  isObject(item) && typeof item.encrypted_content === 'string' && item.encrypted_content !== ''
+
+const added = (input: unknown): readonly unknown[] => listOf(input).flatMap((item) => addedTools(item) ?? [])
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+const isImage = (part: unknown): boolean => isObject(part) && IMAGES.has(part.type)
+const IMAGES = new Set<unknown>(['input_image', 'computer_screenshot'])
+
+/** Members that no model reads as text: encrypted data, names, images and files. */
+const UNREAD = new Set([
+  'encrypted_content',
+  'id',
+  'call_id',
+  'image_url',
+  'file_id',
+  'file_url',
+  'file_data',
+  'input_audio',
+  'internal_chat_message_metadata_passthrough',
+])

@@ -377,27 +377,46 @@ const GPT = streamOf(
   { type: 'response.output_item.added', output_index: 0, item: REASONING },
   {
     type: 'response.reasoning_summary_part.added',
+    item_id: OUTPUT[0]!.id,
     output_index: 0,
     summary_index: 0,
     part: { type: 'summary_text', text: '' },
   },
-  { type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: 0, delta: 'hm' },
+  {
+    type: 'response.reasoning_summary_text.delta',
+    item_id: OUTPUT[0]!.id,
+    output_index: 0,
+    summary_index: 0,
+    delta: 'hm',
+  },
   { type: 'response.output_item.done', output_index: 0, item: OUTPUT[0] },
   { type: 'response.output_item.added', output_index: 1, item: { ...message(''), content: [] } },
   {
     type: 'response.content_part.added',
+    item_id: OUTPUT[1]!.id,
     output_index: 1,
     content_index: 0,
     part: { type: 'output_text', text: '', annotations: [] },
   },
-  { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Look:' },
+  {
+    type: 'response.output_text.delta',
+    item_id: OUTPUT[1]!.id,
+    output_index: 1,
+    content_index: 0,
+    delta: 'Look:',
+  },
   { type: 'response.output_item.done', output_index: 1, item: OUTPUT[1] },
   // Interleaved calls, and a call that arrives whole.
   { type: 'response.output_item.added', output_index: 2, item: call(1, { arguments: '' }) },
   { type: 'response.output_item.added', output_index: 3, item: call(2) },
   { type: 'response.output_item.done', output_index: 3, item: call(2) },
-  { type: 'response.function_call_arguments.delta', output_index: 2, delta: '{"cmd":' },
-  { type: 'response.function_call_arguments.delta', output_index: 2, delta: '"ls"}' },
+  {
+    type: 'response.function_call_arguments.delta',
+    item_id: OUTPUT[2]!.id,
+    output_index: 2,
+    delta: '{"cmd":',
+  },
+  { type: 'response.function_call_arguments.delta', item_id: OUTPUT[2]!.id, output_index: 2, delta: '"ls"}' },
   { type: 'response.output_item.done', output_index: 2, item: call(1) },
   { type: 'response.completed', response: response('gpt-x', 'completed', { output: OUTPUT, usage: USAGE }) },
 )
@@ -526,7 +545,7 @@ test('after a switch to another model family, the new provider never receives th
   ]
   const first = returned(await ask('claude/m', []))
   const second = returned(await ask('gpt/m', first))
-  assert.doesNotMatch(gateway.upstream.gpt!.ledger.at(-1)!.text, /wb1:|c2ln|cmVk/)
+  assert.doesNotMatch(gateway.upstream.gpt!.ledger.at(-1)!.text, /wb1:|d2IxO|c2ln|cmVk/)
   await ask('claude/m', [...first, ...second])
   const back = gateway.upstream.claude!.ledger.at(-1)!
   assert.match(back.text, /c2ln\/\+==/)

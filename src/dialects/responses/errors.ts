@@ -4,7 +4,7 @@ import type { ProviderError } from '../../core/call.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { clock } from '../../shared/clock.ts'
 import { errorCode, errorStatus, isObject, type Json } from '../json.ts'
-import { paramOf } from '../openai-errors.ts'
+import { paramOf } from '../openai.ts'
 
 /** Statuses for error codes inside a 200. Any other code may be a failure or a refusal. */
 const STATUSES: Readonly<Record<string, number>> = {

@@ -1,9 +1,12 @@
 // Items that a request only names. Clients that rely on stored answers repeat an earlier item as its id. The
 // gateway's own ids contain the id of the answer, so that its store can find the item. Format: OpenAI API
 // reference, "Responses".
+
+import { previousResponseNotFound } from '../../core/errors.ts'
 import { elementsOf, memberText, omitMembers, spliceMembers } from '../../json/splice.ts'
 import type { NamedItems } from '../dialect.ts'
 import { isObject, type Json, member, textOf } from '../json.ts'
+import { type KeptKind, places } from '../kept.ts'
 
 /** Returns the id of the n-th item of an answer that the gateway writes. */
 export const itemId = (prefix: string, answerId: unknown, n: number): string =>
@@ -12,7 +15,7 @@ export const itemId = (prefix: string, answerId: unknown, n: number): string =>
 const ITEM_ID = /^(?:msg|rs|fc)_wb_([0-9a-f]{32})_\d{1,6}$/
 
 /** Returns true if an item only names another. A reference may omit its type. A message without a type has a role. */
-export const isReference = ({ type, role }: Json): boolean =>
+const isReference = ({ type, role }: Json): boolean =>
   type === 'item_reference' || (type == null && role == null)
 
 const idNamedBy = (item: unknown): string | null =>
@@ -64,3 +67,74 @@ export function forAnyProvider(item: string): string[] {
   if (json.type === 'reasoning' && typeof json.encrypted_content !== 'string') return []
   return [omitMembers(item, [['id']])]
 }
+
+/** Places of tools: in the request, in a namespace, and as added by an item of the input. */
+const TOOLS = ['tools.*', 'tools.*.tools.*', 'input.*.tools.*', 'input.*.tools.*.tools.*']
+const inTools = (...paths: readonly string[]) =>
+  places(...TOOLS.flatMap((at) => paths.map((path) => `${at}.${path}`)))
+
+export const kept: readonly KeptKind[] = [
+  {
+    what: 'the previous response',
+    at: places('previous_response_id'),
+    onRecord: 'answer',
+    instead: 'the whole conversation',
+    refusal: previousResponseNotFound,
+  },
+  {
+    what: 'the conversation',
+    onRecord: 'object',
+    at: places('conversation', 'conversation.id'),
+    isConversation: true,
+    changes: true,
+    instead: 'all of it as `input`',
+  },
+  {
+    what: 'the prompt',
+    at: places('prompt.id'),
+    isConversation: true,
+    instead: 'its text as `instructions`',
+  },
+  {
+    what: 'the item',
+    at: places('input.*.id'),
+    isId: (_, owner) => isReference(owner),
+    isConversation: true,
+    instead: 'the item itself',
+  },
+  {
+    what: 'the file',
+    onRecord: 'object',
+    at: [
+      ...places(
+        'input.*.content.*.file_id',
+        'input.*.output.*.file_id',
+        'input.*.output.file_id',
+        'input.*.file_id',
+        'prompt.variables.*.file_id',
+      ),
+      ...inTools('container.file_ids.*', 'environment.file_ids.*', 'input_image_mask.file_id'),
+    ],
+    instead: 'its content',
+  },
+  {
+    what: 'the vector store',
+    at: inTools('vector_store_ids.*'),
+    instead: 'what is to be searched',
+  },
+  {
+    what: 'the container',
+    at: inTools('container', 'environment.container_id'),
+    onRecord: 'object',
+    changes: true,
+    instead: '`{"type": "auto"}`, for a new container',
+  },
+  {
+    what: 'the skill',
+    at: inTools('environment.skills.*.skill_id'),
+    onRecord: 'object',
+    isShared: true,
+    isId: (id) => id.startsWith('skill_'), // others are OpenAI's own
+    instead: 'what it says',
+  },
+]

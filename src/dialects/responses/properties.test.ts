@@ -15,7 +15,7 @@ import type { Block, Conversation, Peer, Turn } from '../blocks.ts'
 import type { Json } from '../json.ts'
 import { DIALECTS } from '../registry.ts'
 import { translating } from '../translate.ts'
-import { blocks as responses } from './blocks.ts'
+import { blocks as responses } from './responses.ts'
 import { streamOf } from './test-samples.ts'
 
 const RUNS = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 2_000 : 200))

@@ -6,8 +6,8 @@ import { request as httpRequest } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { type Script, stream } from '../../../mocks/test-upstream.ts'
 import { providerKey, readBody, type Setup, sharedGateways } from '../../test/test-gateway.ts'
+import { ResponsesTraits } from './client.ts'
 import { message, response, samples, streamOf } from './test-samples.ts'
-import { ResponsesTraits } from './traits.ts'
 
 const sharedGateway = sharedGateways()
 

@@ -5,6 +5,7 @@ import { hash } from 'node:crypto'
 import { cpSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import type { Script } from '../../../mocks/test-upstream.ts'
+import { MEMORY } from '../../shared/memory.ts'
 import { type Setup, sharedGateways, type TestGateway, temporaryDirectory } from '../../test/test-gateway.ts'
 import { until } from '../../test/test-until.ts'
 import { samples as chat } from '../chat/test-samples.ts'
@@ -93,7 +94,8 @@ test('a cancelled background response is recorded as aborted and cannot be conti
   assert.equal((await gateway.get(path)).status, 404)
 })
 
-test('a failed call produces a failed response with the provider’s message', async (t) => {
+test('a failed call produces a failed response with the provider’s message, and holds no memory', async (t) => {
+  const before = MEMORY.bytes
   const gateway = await start(t, (res) =>
     res.writeHead(400, JSON_TYPE).end('{"error":{"message":"no such thing","code":"odd_request"}}'),
   )
@@ -102,6 +104,7 @@ test('a failed call produces a failed response with the provider’s message', a
   assert.equal(failed.status, 'failed')
   assert.match(failed.error.message, /no such thing/)
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'failed')
+  await until('no memory is held', () => MEMORY.bytes === before)
 })
 
 test('if the gateway stops or is killed during the call, the response fails with a reason that names the record', async (t) => {

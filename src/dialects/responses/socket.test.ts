@@ -7,6 +7,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { WebSocket } from 'ws'
 import type { Script } from '../../../mocks/test-upstream.ts'
 import { type Setup, sharedGateways } from '../../test/test-gateway.ts'
 import { openSocket } from '../../test/test-socket.ts'
@@ -144,6 +145,17 @@ test('an unstored response can be continued only on its own socket, with the who
   assert.equal(received(), 3)
 })
 
+test('an answer that its provider does not store, unasked, is continued with the whole conversation', async (t) => {
+  const unkept: Script = (res) =>
+    res.writeHead(200, STREAM).end(streamOf(...events(`resp_${++made}`, { store: false })))
+  const { url, upstream } = await start(t, { providers: { alpha: unkept } })
+  const socket = await openSocket(t, url)
+  const first = idIn(await socket.response(create()))
+  await socket.response(create({ previous_response_id: first, input: 'and then?' }))
+  const { json } = upstream.alpha!.ledger.at(-1)!
+  assert.deepEqual([json.previous_response_id, (json.input as unknown[]).length], [undefined, 3])
+})
+
 test('a warm-up causes no request and can be continued', async (t) => {
   const { url, upstream, received } = await start(t, { providers: { alpha: answers } })
   const socket = await openSocket(t, url)
@@ -193,6 +205,32 @@ test('responses of one lane run one after another, and responses of two lanes ru
   assert.equal(next.stream_id, 'a')
   open[2]!()
   assert.equal(idIn(await socket.response()), 'a2')
+})
+
+test('a provider cannot put its events into a lane, and every message is JSON', async (t) => {
+  const [created, , , , completed] = events('resp_lanes').map((each) => JSON.stringify(each)) as string[]
+  const named = ['"stream_id":"b"', '"stream\\u005fid":"b"', '"stream_id":"b","stream_id":"c"']
+  const sent = [
+    created!,
+    '{}',
+    ...named.map((name) => `{${name},"type":"odd"}`),
+    ...named.map((name) => `{${name}}`),
+  ]
+  const script: Script = (res) =>
+    res.writeHead(200, STREAM).end([...sent, completed!].map((each) => `data: ${each}\n\n`).join(''))
+  const { url } = await start(t, { providers: { alpha: script } })
+  for (const lane of ['a', undefined]) {
+    const { ws, send } = await openSocket(t, url)
+    const texts: string[] = []
+    ws.on('message', (data) => texts.push(String(data)))
+    send(create({ stream_id: lane }))
+    await until('the response has ended', () => texts.at(-1)?.includes('response.completed'))
+    assert.equal(texts.length, sent.length + 1)
+    for (const text of texts) {
+      assert.equal(JSON.parse(text).stream_id, lane, text)
+      assert.equal(text.match(/stream(_|\\u005f)id/g)?.length ?? 0, lane === undefined ? 0 : 1, text)
+    }
+  }
 })
 
 test('an error is one message with status, code and headers, and the socket stays open', async (t) => {
@@ -270,6 +308,7 @@ test('an invalid handshake is answered with an error in JSON that names the head
   for (const [wrong, named] of [
     [{ 'sec-websocket-key': 'AAAA' }, /Sec-WebSocket-Key/],
     [{ 'sec-websocket-version': '7' }, /Sec-WebSocket-Version/],
+    [{ 'sec-websocket-version': '8' }, /Sec-WebSocket-Version/],
     [{ 'sec-websocket-protocol': 'a,,b' }, /Sec-WebSocket-Protocol/],
   ] as const) {
     const headers = {
@@ -277,11 +316,23 @@ test('an invalid handshake is answered with an error in JSON that names the head
       ...{ 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', ...wrong },
     }
     const upgrade = request(`${url}/v1/responses`, { headers }).end()
+    upgrade.on('upgrade', () => upgrade.destroy(new Error('the handshake was accepted')))
     const [response] = (await once(upgrade, 'response')) as [IncomingMessage]
     const { error, request_id } = (await json(response)) as any
     assert.deepEqual([response.statusCode, error.code, typeof request_id], [400, 'invalid_request', 'string'])
     assert.match(error.message, named)
   }
+})
+
+test('no subprotocol that a client offers is accepted', async (t) => {
+  const { url } = await start(t)
+  const ws = new WebSocket(`${url.replace('http', 'ws')}/v1/responses`, [
+    'realtime',
+    'openai-insecure-api-key.x',
+  ])
+  ws.on('error', () => {}) // this client refuses a server that chooses none
+  const [response] = (await once(ws, 'upgrade')) as [IncomingMessage]
+  assert.equal(response.headers['sec-websocket-protocol'], undefined)
 })
 
 test('a message sent together with the upgrade request is answered like any other message', async (t) => {
@@ -407,6 +458,42 @@ test('an upgrade is refused with 426 if WebSockets are disabled or all in use; o
   assert.equal(await refused(keyed.url), 401)
   assert.equal(await refused(keyed.url, { authorization: 'Bearer wb-key-of-the-test' }), 101)
   assert.equal(await refused(few.url, { origin: 'http://evil.example' }), 403)
+})
+
+test('a Live or Realtime session is refused with its reason, however it is opened', async (t) => {
+  const key = 'wb-key-of-the-test'
+  const gateway = await start(t, {
+    config: `${ONE}\nkeys: [{ name: k, digest: "sha256:${hash('sha256', key)}" }]`,
+  })
+  const google = '/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent'
+  const upgrade = {
+    ...{ connection: 'upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  }
+  for (const [method, path, headers] of [
+    ['GET', '/v1/realtime?model=gpt-realtime-2', { ...upgrade, authorization: `Bearer ${key}` }],
+    ['GET', '/v1/live/sessions/s_1', { ...upgrade, authorization: `Bearer ${key}` }],
+    ['GET', '/v1/realtime', { authorization: `Bearer ${key}`, accept: 'text/html' }],
+    ['POST', '/v1/realtime/client_secrets', { authorization: `Bearer ${key}` }],
+    ['POST', '/v1/realtime/calls', { authorization: `Bearer ${key}` }],
+    ['POST', '/v1/live/sessions', { authorization: `Bearer ${key}` }],
+    ['GET', `${google}?key=${key}`, upgrade],
+    ['GET', '/v1beta/interactions/live', { ...upgrade, 'x-goog-api-key': key }],
+    ['GET', google, { ...upgrade, 'x-goog-api-key': key }],
+    ['POST', `/v1alpha/auth_tokens?key=${key}`, {}],
+  ] as const) {
+    const asked = request(gateway.url + path, { method, headers }).end()
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    const said: any = await json(answer)
+    assert.equal(answer.statusCode, 404, path)
+    assert.match(said.error.message, /Live or Realtime .* cannot yet be recorded before it is sent/, path)
+  }
+  for (const path of ['/v1/realtime', google, '/v1/realtimes']) {
+    const asked = request(gateway.url + path).end()
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    assert.equal(answer.statusCode, 401, `${path} without a key`)
+  }
+  assert.equal(gateway.received(), 0)
 })
 
 test('a client that stops reading slows its provider down', async (t) => {

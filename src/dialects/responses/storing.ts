@@ -1,15 +1,34 @@
 // Responses that the gateway itself stores: selects the stored parts, writes out a continuing request in
 // full, and answers requests about a stored response. Format: OpenAI API reference, "Responses".
-
 import { GatewayError } from '../../core/errors.ts'
 import { objectIn } from '../../json/object-in.ts'
-import { elementsOf, memberText, spliceMembers } from '../../json/splice.ts'
+import { elementsOf, memberText, omitMembers, spliceMembers } from '../../json/splice.ts'
 import { inputItems, OutputCollector, withWholeInput } from '../../websocket/continuation.ts'
 import { eventReader, typeOf } from '../../websocket/frames.ts'
-import type { AnswerCollector, AnswerStoring, AskedAbout, KeptAnswer } from '../dialect.ts'
+import type { AnswerCollector, AnswerStoring, AskedAbout, KeptAnswer, RunAnswers } from '../dialect.ts'
 import { member } from '../json.ts'
 import { forAnyProvider, namedItems } from './named-items.ts'
-import { runAnswers } from './run-answers.ts'
+
+const runAnswers: RunAnswers = {
+  idPrefix: 'resp_here_',
+  plain: (text) => omitMembers(text, [['background'], ['stream']]),
+  queued(text, id, at) {
+    const repeated = REPEATED.flatMap((name) => {
+      const value = memberText(text, name)
+      return value === undefined ? [] : [`${JSON.stringify(name)}:${value}`]
+    })
+    const head = JSON.stringify({ id, object: 'response', created_at: Math.floor(at / 1_000) })
+    return `${head.slice(0, -1)},"status":"queued","background":true,"error":null,"incomplete_details":null,"output":[],"usage":null,"store":true,${repeated.join()}}`
+  },
+  inProgress: (answer) => spliceMembers(answer, { status: '"in_progress"' }),
+  ended: (answer, error) =>
+    spliceMembers(answer, {
+      status: error === null ? '"cancelled"' : '"failed"',
+      error: JSON.stringify(error),
+    }),
+  completed: (answer, id) =>
+    spliceMembers(answer, { id: JSON.stringify(id), background: 'true', store: 'true' }),
+}
 
 export const storing: AnswerStoring = {
   mayKeep: ({ store }) => store !== false,
@@ -106,3 +125,6 @@ function listed({ id, input }: KeptAnswer, query: AskedAbout['query']): string {
   })
   return `{"object":"list","data":[${page.map(({ item }) => item).join()}],${ends.slice(1)}`
 }
+
+/** Request members that the response repeats. */
+const REPEATED = ['model', 'metadata', 'previous_response_id', 'instructions', 'tools', 'tool_choice']

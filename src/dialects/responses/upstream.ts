@@ -1,17 +1,78 @@
 // Responses on the provider side: OpenAI, Azure, xAI, OpenRouter, DeepSeek. Format: OpenAI API reference,
 // "Responses" and "Streaming events".
 import { EMPTY_EVENT } from '../../core/call.ts'
-import { keepElements, omitMembers, spliceMembers } from '../../json/splice.ts'
+import { keepElements, omitMembers, type Replacement, spliceMembers } from '../../json/splice.ts'
 import { parseExact } from '../../shared/exact-json.ts'
 import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
 import { isObject, type Json, member, tokenCount } from '../json.ts'
-import { FAMILY } from './blocks-request.ts'
+import { openAiOptional } from '../openai.ts'
+import { atMost, inside, levelFor, type OptionalMember, type Tune } from '../optional-members.ts'
+import { isEncrypted } from './client.ts'
 import { errorIn } from './errors.ts'
-import { optional } from './optional.ts'
-import { ResponsesReader } from './read.ts'
-import { isEncrypted } from './traits.ts'
-import { tuned } from './tuned.ts'
+import { ResponsesReader } from './read-answer.ts'
+import { FAMILY } from './read-request.ts'
+
+/** Returns a function that builds requests for a path below the base URL. */
+function requestTo(path: string): UpstreamDialect['request'] {
+  return ({ text, stream, forwarded, query }, model, { basePath, key, factsOf }) => {
+    const isLite = factsOf?.(model, 'responses').responses_lite !== 'no'
+    const headers = ['content-type', 'application/json']
+    headers.push('accept', stream ? 'text/event-stream' : 'application/json')
+    headers.push('accept-encoding', 'identity', 'user-agent', 'waybill')
+    headers.push(...(isLite ? forwarded : withoutLiteMarker(forwarded)))
+    if (key !== null) headers.push('authorization', `Bearer ${key}`)
+    return {
+      path: `${basePath}${path}${query && `?${query}`}`,
+      headers,
+      body: spliceMembers(withoutForeignReasoning(text, FAMILY), { model: JSON.stringify(model) }),
+    }
+  }
+}
+
+const LITE_MARKER = 'x-openai-internal-codex-responses-lite'
+const LITE_REFUSED = /codex-responses-lite/i
+
+/**
+ * Removes the header that marks Codex's reduced format. The public format means the same without the header.
+ */
+const withoutLiteMarker = (forwarded: readonly string[]): string[] =>
+  forwarded.filter((_, at) => forwarded[at - (at % 2)] !== LITE_MARKER)
+
+/**
+ * Removes reasoning of another provider; null if the request has none. All other bytes of the client stay
+ * unchanged.
+ */
+function withoutEncrypted(request: Parameters<UpstreamDialect['request']>[0]) {
+  const { input } = JSON.parse(request.text)
+  if (!Array.isArray(input)) return null
+  const isKept = input.map((item) => !(isEncrypted(item) && item.type === 'reasoning'))
+  if (isKept.every(Boolean)) return null
+  const text = spliceMembers(request.text, {
+    // A repeated member may have another value first.
+    input: (before = '') => (before.startsWith('[') ? keepElements(before, (at) => isKept[at]!) : before),
+  })
+  return { ...request, text }
+}
+
+export const optional: readonly OptionalMember[] = [
+  ...openAiOptional,
+  { path: ['reasoning', 'effort'], whole: ['reasoning'], loss: 'effort', words: /\breasoning.?effort\b/i },
+  { path: ['reasoning', 'summary'], loss: 'thinking.display' },
+  { path: ['include'], loss: 'thinking.signature', words: /encrypted content is not supported/i },
+  { path: ['text', 'verbosity'], loss: 'verbosity' },
+]
+
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
+
+export const tuned: Tune = (body, { effort, maxOutput }, factsOf) => {
+  const facts = factsOf('responses')
+  const values: Record<string, Replacement> = {}
+  const level = effort === null ? null : levelFor(effort, facts, EFFORTS)
+  if (level !== null) values.reasoning = inside({ effort: JSON.stringify(level) })
+  if (maxOutput !== null) values.max_output_tokens = atMost(maxOutput)
+  return spliceMembers(body, values)
+}
 
 export const upstream = {
   optional,
@@ -83,45 +144,3 @@ export const upstream = {
     return code === 'invalid_encrypted_content' ? withoutEncrypted(request) : null
   },
 } satisfies UpstreamDialect
-
-/** Returns a function that builds requests for a path below the base URL. */
-function requestTo(path: string): UpstreamDialect['request'] {
-  return ({ text, stream, forwarded, query }, model, { basePath, key, factsOf }) => {
-    const isLite = factsOf?.(model, 'responses').responses_lite !== 'no'
-    const headers = ['content-type', 'application/json']
-    headers.push('accept', stream ? 'text/event-stream' : 'application/json')
-    headers.push('accept-encoding', 'identity', 'user-agent', 'waybill')
-    headers.push(...(isLite ? forwarded : withoutLiteMarker(forwarded)))
-    if (key !== null) headers.push('authorization', `Bearer ${key}`)
-    return {
-      path: `${basePath}${path}${query && `?${query}`}`,
-      headers,
-      body: spliceMembers(withoutForeignReasoning(text, FAMILY), { model: JSON.stringify(model) }),
-    }
-  }
-}
-
-const LITE_MARKER = 'x-openai-internal-codex-responses-lite'
-const LITE_REFUSED = /codex-responses-lite/i
-
-/**
- * Removes the header that marks Codex's reduced format. The public format means the same without the header.
- */
-const withoutLiteMarker = (forwarded: readonly string[]): string[] =>
-  forwarded.filter((_, at) => forwarded[at - (at % 2)] !== LITE_MARKER)
-
-/**
- * Removes reasoning of another provider; null if the request has none. All other bytes of the client stay
- * unchanged.
- */
-function withoutEncrypted(request: Parameters<UpstreamDialect['request']>[0]) {
-  const { input } = JSON.parse(request.text)
-  if (!Array.isArray(input)) return null
-  const isKept = input.map((item) => !(isEncrypted(item) && item.type === 'reasoning'))
-  if (isKept.every(Boolean)) return null
-  const text = spliceMembers(request.text, {
-    // A repeated member may have another value first.
-    input: (before = '') => (before.startsWith('[') ? keepElements(before, (at) => isKept[at]!) : before),
-  })
-  return { ...request, text }
-}

@@ -9,8 +9,8 @@ import { spliceMembers } from '../../json/splice.ts'
 import type { ClientDialect, Dialect, StreamReader, UpstreamDialect } from '../dialect.ts'
 import { errorCode, errorStatus, isObject, type Json, member, tokenCount } from '../json.ts'
 import { readFields } from '../request-fields.ts'
+import { mergeTokens } from '../served.ts'
 import type { StreamEvent } from '../stream-event.ts'
-import { mergeTokens } from '../usage.ts'
 
 const schema = z.looseObject({
   voice: z.string().min(1).max(256),

@@ -144,7 +144,8 @@ function optionsOf(
       {
         ...axis,
         grid: { show: false },
-        size: 26,
+        // A second line has the hour or the day.
+        size: (_, labels) => (labels?.some((label) => label?.includes('\n')) ? 40 : 26),
         space: 76,
         values: [
           [86_400, '{D} {MMM}', null, null, null, null, null, null, 1],

@@ -33,7 +33,11 @@ export function FirstCall() {
   -d '{"model":"auto","messages":[{"role":"user","content":"Where do you go?"}]}'`
   return (
     <>
-      <p>Make the first call, and it appears here while it runs:</p>
+      <p>Start a coding agent, and its calls appear here while they run:</p>
+      <Copyable text={`waybill run --url ${location.origin} -- claude`} label="the command" />
+      <p class="note">
+        Or codex, opencode, copilot, qwen, gemini, pi, or any other program. Without one, make a call:
+      </p>
       <Copyable text={line} label="the curl line" />
     </>
   )

@@ -2,6 +2,7 @@
 // exchange is stored, also shows the sizes and times of the exchange.
 import { useEffect } from 'preact/hooks'
 import type { CostEstimate } from '../../core/call.ts'
+import { LOSSES } from '../../core/losses.ts'
 import {
   ATTEMPT_FIELDS,
   type AttemptRecord,
@@ -57,36 +58,13 @@ function Found({ call }: { call: CallDetail }) {
   const { price, decision } = call
   return (
     <>
-      <p class="sentence">
-        <b>{call.requested_model || `${call.method} ${call.endpoint}`}</b> was asked for and{' '}
-        {call.completed_at === null
-          ? 'is with'
-          : call.state === 'completed'
-            ? 'was served by'
-            : 'was last with'}{' '}
-        <b>{[call.resolved_provider, call.resolved_model].filter(Boolean).join(' / ')}</b>
-        {isOtherModel(call.resolved_model, call.response_model) && (
-          <>
-            , where <b>{call.response_model}</b> answered
-          </>
-        )}
-        {call.fallbacks > 0 && ` after ${call.fallbacks} ${call.fallbacks === 1 ? 'fallback' : 'fallbacks'}`}
-        {call.cache === 'HIT' && ', from the cache'}
-        {call.replayed && ', from a recording'}
-        {call.error_code !== null && (
-          <>
-            : <span class="bad">{call.error_code}</span>
-          </>
-        )}
-        .
-      </p>
+      <Sentence call={call} />
       <Facts call={call} />
       <section class="panel">
         <h2>
           Attempts{' '}
           <small>
-            {call.strategy}
-            {decision.cause !== call.strategy && `, ${decision.cause}`}
+            {[...new Set([call.strategy, decision.cause])].map((words) => explained(words ?? '')).join('; ')}
           </small>
         </h2>
         <Waterfall call={call} />
@@ -121,6 +99,58 @@ function Found({ call }: { call: CallDetail }) {
     </>
   )
 }
+
+/** Says in a sentence what was asked for, where it went and why it failed. */
+function Sentence({ call }: { call: CallDetail }) {
+  const sentence = call.error_code === null ? null : (call.attempt_log.at(-1)?.refusal ?? null)
+  return (
+    <p class="sentence">
+      <b>{call.requested_model || `${call.method} ${call.endpoint}`}</b> was asked for and{' '}
+      {call.completed_at === null
+        ? 'is with'
+        : call.state === 'completed'
+          ? 'was served by'
+          : 'was last with'}{' '}
+      <b>{[call.resolved_provider, call.resolved_model].filter(Boolean).join(' / ')}</b>
+      {isOtherModel(call.resolved_model, call.response_model) && (
+        <>
+          , where <b>{call.response_model}</b> answered
+        </>
+      )}
+      {call.fallbacks > 0 && ` after ${call.fallbacks} ${call.fallbacks === 1 ? 'fallback' : 'fallbacks'}`}
+      {call.cache === 'HIT' && ', from the cache'}
+      {call.replayed && ', from a recording'}
+      {call.error_code !== null && (
+        <>
+          : <span class="bad">{call.error_code}</span>
+        </>
+      )}
+      {sentence === null ? '.' : `: “${sentence}”`}
+    </p>
+  )
+}
+
+/** Meanings of strategies and causes. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  priority: 'the first target in the order of the route',
+  weighted: 'by chance, in the shares of the weights',
+  'round-robin': 'each target in turn',
+  random: 'by chance',
+  cheapest: 'the target at which this call costs least',
+  fastest: 'the target that answered fastest lately',
+  'least-busy': 'the target with the fewest open calls',
+  direct: 'the call named the provider and the model',
+  sticky: 'the session stays with its target',
+  all_cooling: 'every target failed lately, so the usual order holds',
+  reasoning: 'the target can read the earlier reasoning of the conversation',
+}
+
+/** Shows a strategy or a cause with its meaning. */
+const explained = (words: string): string =>
+  words
+    .split(', ')
+    .map((word) => (MEANINGS[word] ? `${word} (${MEANINGS[word]})` : word))
+    .join(', ')
 
 /** Shows the costs by which the targets were compared, and what they assume. */
 function Estimate({ estimate }: { estimate: CostEstimate }) {
@@ -243,7 +273,7 @@ const SOURCES: Readonly<Record<string, string>> = {
 const cached = ({ tokens }: CallDetail): string =>
   [
     tokens.cached_input ? `${format.compact(tokens.cached_input)} from a cache` : '',
-    tokens.cache_write ? `${format.compact(tokens.cache_write)} into one` : '',
+    tokens.cache_write ? `${format.compact(tokens.cache_write)} into a cache` : '',
     tokens.source === 'estimated' ? 'estimated' : '',
   ]
     .filter(Boolean)
@@ -304,6 +334,7 @@ function Waterfall({ call }: { call: CallDetail }) {
               {attempt.cost_usd !== null && `; ${format.cost(attempt)}`}
               <More attempt={attempt} />
             </div>
+            <Losses losses={attempt.losses ?? []} />
           </li>
         )
       })}
@@ -311,10 +342,33 @@ function Waterfall({ call }: { call: CallDetail }) {
   )
 }
 
-/** Shows the remaining fields of an attempt, such as the losses of a translation. */
+/** Names of fields that need words. */
+const NAMES: Readonly<Record<string, string>> = {
+  refusal: 'the provider said',
+  adjusted: 'left out, because the provider refuses it',
+}
+
+/** Shows what a translation lost, with the meaning of each loss. */
+function Losses({ losses }: { losses: readonly string[] }) {
+  if (losses.length === 0) return null
+  return (
+    <>
+      <p class="note">Lost in the translation:</p>
+      <ul class="plain-list note">
+        {losses.map((name) => (
+          <li key={name}>
+            <code>{name}</code> {(LOSSES as Readonly<Record<string, string>>)[name]}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+/** Shows the remaining fields of an attempt, such as the parameters that were left out. */
 function More({ attempt }: { attempt: AttemptRecord }) {
   const others = Object.keys(ATTEMPT_FIELDS).filter(
-    (name) => ![...SHOWN_BY_BAR, 'status', 'error_code'].includes(name),
+    (name) => ![...SHOWN_BY_BAR, 'status', 'error_code', 'losses'].includes(name),
   )
   return others.map((name) => {
     const value = (attempt as Record<string, unknown>)[name]
@@ -327,7 +381,7 @@ function More({ attempt }: { attempt: AttemptRecord }) {
         : String(value)
     return (
       <span key={name}>
-        ; {name.replaceAll('_', ' ')}: {text}
+        ; {NAMES[name] ?? name.replaceAll('_', ' ')}: {text}
       </span>
     )
   })

@@ -52,7 +52,8 @@ export function Now() {
     .sort((a, b) => (a.id < b.id ? 1 : -1))
   const columns = chosen(NOW_COLUMNS)
   const chart = useMemo(() => minutes(history, since.value), [history])
-  const isNothing = history !== null && heard.calls === 0 && ended.rows.length === 0 && underWay.length === 0
+  const isUnread = !ended.isFresh && ended.rows.length === 0 && underWay.length === 0
+  const isNothing = !isUnread && heard.calls === 0 && ended.rows.length === 0 && underWay.length === 0
   return (
     <>
       <header class="view-head">
@@ -66,7 +67,7 @@ export function Now() {
         <Empty title="No call was made in the last hour">
           <FirstCall />
         </Empty>
-      ) : (
+      ) : isUnread ? null : (
         <>
           <section class="panel">
             <h2>Calls a minute</h2>
@@ -163,7 +164,7 @@ function useCalls(path: string, matches: (record: CallRecord) => boolean, most: 
     isHeld: () => document.querySelector('tbody:is(:hover, :has(:focus-visible))') !== null,
     missed: reload,
   })
-  return { rows, ids: new Set(rows.map(({ id }) => id)) }
+  return { rows, isFresh, ids: new Set(rows.map(({ id }) => id)) }
 }
 
 /** Returns the sums of the hour, including calls that have ended since the sums were read. */

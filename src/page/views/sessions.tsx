@@ -15,6 +15,7 @@ import { Time } from '../parts/time.tsx'
 import { callsHref, change, hrefWith, params, rest, sessionHref } from '../place.ts'
 import type { ListAnswer, SessionAnswer, SessionsAnswer } from '../reads.ts'
 import { Figure } from './now.tsx'
+import { Steps } from './steps.tsx'
 
 export function SessionsView() {
   const order = params.value.get('order') === 'cost' ? 'cost' : 'newest'
@@ -72,6 +73,7 @@ const COLUMNS: readonly PlainColumn<SessionRow>[] = [
       </a>
     ),
   },
+  { title: 'client', cell: ({ last_client }) => last_client ?? '–' },
   { title: 'began', cell: ({ first_seen }) => <Time iso={first_seen} /> },
   { title: 'last call', cell: ({ last_seen }) => <Time iso={last_seen} /> },
   {
@@ -157,6 +159,7 @@ export function SessionView() {
             </h2>
             <CostOverTime calls={calls} />
           </section>
+          <Steps id={id} calls={calls} />
           <section>
             <h2>
               Calls{' '}

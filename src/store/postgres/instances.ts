@@ -1,7 +1,17 @@
 // The gateways that share the log: registration, liveness, and one exchange a second in one round trip. An
 // exchange sends and receives cooldowns, returns leases, and checks that the configurations are the same.
-import type { Amount, Beat, Identity, Pulse, Sender } from '../shared-log.ts'
-import { LEFT, TAKEN } from './left-writes.ts'
+
+import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
+import type {
+  Amount,
+  Beat,
+  Identity,
+  LateWrite,
+  LeaseRequest,
+  Pulse,
+  Sender,
+  SharedLog,
+} from '../shared-log.ts'
 import type { Link } from './link.ts'
 
 /** Time without a sign of life after which an instance counts as dead, s. */
@@ -102,4 +112,103 @@ export async function pulse(
   const isBack = (each: Amount) => each.keyName === back.keyName && each.period === back.period
   const granted = told.granted.map((each) => (isBack(each) ? { ...each, usd: each.usd - back.usd } : each))
   return { ...told, granted }
+}
+
+/**
+ * Leases part of a key's budget to an instance by one conditional update, so all leases together stay within the budget
+ * under concurrent requests; the last may be smaller than requested. Only the instance can return its grant. The column
+ * `month` contains the period: the first release with a fleet had only months, and such a gateway may still run beside this.
+ */
+export async function takeLease(
+  link: Link,
+  { instance }: Sender,
+  request: LeaseRequest,
+): Promise<number | null> {
+  const { keyName, period, budget, need, want, step, live } = request
+  const lease =
+    'least(?::float8 - granted, greatest(?::float8, least(?::float8, greatest((?::float8 - granted) / 4 / ?::float8, ?::float8))))'
+  const size = [budget, need, want, budget, live, step]
+  const [row] = await link.query<{ granted: number }>(
+    `WITH taken AS (
+       INSERT INTO waybill.budgets AS b (key_name, month, granted, last)
+       SELECT ?, ?, first, first FROM (SELECT ${lease.replaceAll('granted', '0')} AS first) AS f WHERE first > 0
+       ON CONFLICT (key_name, month) DO UPDATE SET last = ${lease.replaceAll('granted', 'b.granted')},
+         granted = b.granted + ${lease.replaceAll('granted', 'b.granted')}
+         WHERE ?::float8 - b.granted > 0
+       RETURNING last
+     )
+     INSERT INTO waybill.leases AS l (key_name, month, instance, granted) SELECT ?, ?, ?, last FROM taken
+     ON CONFLICT (key_name, month, instance) DO UPDATE SET granted = l.granted + excluded.granted
+     RETURNING granted`,
+    [keyName, period, ...size, ...size, ...size, budget, keyName, period, instance],
+  )
+  return row?.granted ?? null
+}
+
+/**
+ * Leaves a write for the instance that made an open call. A batch can therefore be fetched at any instance, and is priced
+ * once, at the instance with its reservation. Does nothing if no such call exists. New objects are known
+ * immediately.
+ */
+export async function leave(link: Link, write: LateWrite): Promise<void> {
+  const objects = write.kind === 'streaming' && write.objects ? JSON.stringify(write.objects) : null
+  await link.query(
+    `WITH made AS (
+       UPDATE waybill.calls SET objects = coalesce(?, objects) WHERE id = ? AND completed_at IS NULL RETURNING id, instance
+     )
+     INSERT INTO waybill.left_writes (call_id, kind, instance, write) SELECT id, ?, instance, ?::json FROM made
+     ON CONFLICT (call_id, kind) DO UPDATE SET write = excluded.write`,
+    [objects, write.id, write.kind, JSON.stringify(write)],
+  )
+}
+
+/** SQL that selects the writes left for an instance, as JSON. New objects come before the end of a call. */
+export const LEFT = `(SELECT json_agg(write ORDER BY call_id, kind DESC) FROM waybill.left_writes WHERE instance = ?)`
+
+/**
+ * SQL that deletes the writes that an instance has applied. Its values are the ids of the instance and of the calls.
+ */
+export const TAKEN = 'DELETE FROM waybill.left_writes WHERE instance = ? AND call_id = ANY(?::uuid[])'
+
+/**
+ * Counts a key's calls in a window for all instances. Each call costs one upsert; a key that has used up its window costs
+ * none.
+ */
+export function openRates(link: Link): SharedLog['consumeRate'] {
+  const limiters = new Map<string, RateLimiterPostgres>()
+  // The library names its statements, and a pooler in transaction mode mixes up named statements.
+  const client = {
+    query: async ({ text, values }: { text: string; values: unknown[] }) => ({
+      rows: await link.query(text, values, 1_000),
+    }),
+  }
+  const limiterOf = (requests: number, per: number) => {
+    const id = `${requests}/${per}`
+    let limiter = limiters.get(id)
+    if (!limiter) {
+      limiter = new RateLimiterPostgres({
+        storeClient: client,
+        storeType: 'client',
+        schemaName: 'waybill',
+        tableName: 'rates',
+        tableCreated: true,
+        clearExpiredByTimeout: false,
+        keyPrefix: id,
+        points: requests,
+        duration: per / 1000,
+        inMemoryBlockOnConsumed: requests,
+      })
+      limiters.set(id, limiter)
+    }
+    return limiter
+  }
+  return async ({ keyName, requests, per }) => {
+    try {
+      await limiterOf(requests, per).consume(keyName)
+      return null
+    } catch (refused) {
+      if (refused instanceof RateLimiterRes) return refused.msBeforeNext
+      throw refused
+    }
+  }
 }

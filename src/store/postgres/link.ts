@@ -4,7 +4,7 @@
 // address.
 import pg from 'pg'
 import { after, ignoreErrors, on } from '../../shared/boundary.ts'
-import { readBounded } from '../../shared/bounded-file.ts'
+import { readBounded } from '../../shared/bounded.ts'
 import { sleep, type Timer } from '../../shared/clock.ts'
 import type { SharedLogOptions } from '../shared-log.ts'
 

@@ -1,20 +1,22 @@
 // The shared log in PostgreSQL. Has three connections, so that none waits for another: for calls, for reads, and for
 // urgent short requests. Each connection is opened when it is first needed.
 import { clock } from '../../shared/clock.ts'
-import type { SharedLog, SharedLogOptions } from '../shared-log.ts'
-import { openCallReads } from './call-reads.ts'
-import { forget, listInstances } from './forget.ts'
-import { pulse, register, reportStop } from './instances.ts'
-import { openSharedKeptReads, openSharedKeptTable } from './kept-rows.ts'
-import { takeLease } from './leases.ts'
-import { leave } from './left-writes.ts'
-import { openLink } from './link.ts'
-import { openRates } from './rates.ts'
-import { dropEmptySessions, dropOldDays, dropOldSums, missingDays, oldDays } from './retention.ts'
+import { chainSql, expiredSql, type KeptRow, type KeptRowReads, sizeSql } from '../kept-rows.ts'
+import type { SharedKeptRows, SharedLog, SharedLogOptions } from '../shared-log.ts'
+import { leave, openRates, pulse, register, reportStop, takeLease } from './instances.ts'
+import { type Link, openLink } from './link.ts'
+import { openCallReads, openSessionReads, openSpanReads } from './reads.ts'
+import {
+  dropEmptySessions,
+  dropOldDays,
+  dropOldSums,
+  forget,
+  listInstances,
+  missingDays,
+  oldDays,
+} from './retention.ts'
 import { comingDays, createTables, lookAtSchema, makePartitions } from './schema.ts'
-import { openSessionReads } from './session-reads.ts'
 import { ship } from './ship.ts'
-import { openSpanReads } from './span-reads.ts'
 
 /** `name`: label of the connections in the database's list of clients. */
 export function openSharedLog(options: SharedLogOptions, name = ''): SharedLog {
@@ -63,3 +65,56 @@ export function openSharedLog(options: SharedLogOptions, name = ''): SharedLog {
     },
   }
 }
+
+const TABLE = 'waybill.kept_responses'
+/** Number of rows deleted in one statement, so that no urgent request waits long for the connection. */
+const ROWS_A_STEP = 1_000
+
+const openSharedKeptReads = (
+  link: Link,
+): {
+  readonly [Each in keyof KeptRowReads]: (
+    ...args: Parameters<KeptRowReads[Each]>
+  ) => Promise<ReturnType<KeptRowReads[Each]>>
+} => ({
+  keptSize: async (id, keyName, most) => {
+    const [row] = await link.query<{ bytes: unknown }>(sizeSql(TABLE), [id, keyName, keyName, most - 1])
+    return Number(row!.bytes)
+  },
+  keptChain: async (id, keyName, most) => {
+    const rows = await link.query<KeptRow & { readonly expiresAt: unknown }>(chainSql(TABLE), [
+      id,
+      keyName,
+      keyName,
+      most - 1,
+    ])
+    return rows.map((row) => ({ ...row, expiresAt: Number(row.expiresAt) }))
+  },
+})
+
+/**
+ * Stored responses for every gateway of the fleet. PostgreSQL frees a deleted row at its next vacuum; until then its files
+ * contain bytes that only the fleet's key can decrypt.
+ */
+const openSharedKeptTable = (link: Link): SharedKeptRows => ({
+  async keep({ id, keyName, previous, expiresAt, sealed }) {
+    await link.query(
+      `INSERT INTO ${TABLE} (id, key_name, previous, expires_at, sealed) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (id, key_name) DO UPDATE SET previous = excluded.previous, expires_at = excluded.expires_at,
+           sealed = excluded.sealed`,
+      [id, keyName, previous, expiresAt, sealed],
+    )
+  },
+  async drop(id, keyName) {
+    const gone = await link.query(`DELETE FROM ${TABLE} WHERE id = ? AND key_name = ? RETURNING id`, [
+      id,
+      keyName,
+    ])
+    return gone.length > 0
+  },
+  async expire(at) {
+    const expired = `DELETE FROM ${TABLE} WHERE (id, key_name) IN (
+      SELECT id, key_name FROM ${TABLE} WHERE ${expiredSql(TABLE)} LIMIT ${ROWS_A_STEP}) RETURNING id`
+    while ((await link.query(expired, [at])).length > 0);
+  },
+})

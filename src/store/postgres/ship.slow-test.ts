@@ -6,12 +6,10 @@ import { CALL_FIELDS } from '../../core/record.ts'
 import { NO_POSTGRES, startPostgres, type TestPostgres } from '../../test/test-postgres.ts'
 import type { Unshipped } from '../shared-log.ts'
 import { columnsOf } from '../sql/columns.ts'
-import { openCallReads } from './call-reads.ts'
 import { type Link, openLink } from './link.ts'
+import { openCallReads, openSessionReads, openSpanReads } from './reads.ts'
 import { comingDays, createTables, lookAtSchema, makePartitions } from './schema.ts'
-import { openSessionReads } from './session-reads.ts'
 import { ship } from './ship.ts'
-import { openSpanReads } from './span-reads.ts'
 import { checkSharedSums } from './test-shared-log.ts'
 
 let postgres: TestPostgres

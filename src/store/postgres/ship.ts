@@ -6,8 +6,8 @@
 import type { Sender, Unshipped } from '../shared-log.ts'
 import { SUM_COLUMNS } from '../sql/usage-sum.ts'
 import { type Link, LinkError } from './link.ts'
+import { LATENCY_STEP, SUMS } from './reads.ts'
 import { CALL_COLUMNS, makePartitions, SERIES, SHARED_LABELS } from './schema.ts'
-import { LATENCY_STEP, SUMS } from './sums.ts'
 
 const NAMES = CALL_COLUMNS.map(({ name }) => name)
 const HOUR = 'created_at / 3600000'

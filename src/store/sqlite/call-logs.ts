@@ -1,8 +1,14 @@
 // Reads `call_logs` and `call_attempts` into records. Cannot write.
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../core/call.ts'
-import { ATTEMPT_FIELDS, type AttemptRecord, CALL_FIELDS, type CallRecord } from '../../core/record.ts'
-import type { CallLogReads, Maker, ObjectMaker } from '../reads.ts'
+import {
+  ATTEMPT_FIELDS,
+  type AttemptRecord,
+  CALL_FIELDS,
+  type CallRecord,
+  type PastCall,
+} from '../../core/record.ts'
+import type { CallLogReads, Maker, ObjectMaker, PastReads } from '../reads.ts'
 import { type Row, readerOf } from '../sql/columns.ts'
 import { conditions } from '../sql/conditions.ts'
 import { AFTER_ALL, ALL_HOURS, openHourIndex } from './hour-index.ts'
@@ -68,4 +74,33 @@ export function openCallLogs(db: Database): CallLogReads {
     objectMakers: (names) => (names.length === 0 ? [] : makersOf.all(JSON.stringify(names))),
   }
   return reads
+}
+
+/** A database opened by either library: the gateway's, or that of a command that reads from outside. */
+interface Asked {
+  prepare(sql: string): { all(...values: (string | number | null)[]): unknown[] }
+}
+
+const ROWS = `
+  SELECT id, endpoint, state, route, session_id, agent_id, purpose, key_name, client, cache, latency_ms, ttft_ms,
+    cost_usd, flat_usd, cache_lost, replayed, resolved_provider || '/' || resolved_model AS target, tokens_input,
+    tokens_output, tokens_cached_input, tokens_cache_write, cost_missing, usage,
+    CASE WHEN fallbacks > 0 THEN (SELECT group_concat(provider || '/' || model, char(10)) FROM call_attempts
+      WHERE call_id = call_logs.id AND outcome NOT IN ('answered', 'aborted')) END AS failed
+  FROM call_logs WHERE id > ? AND id < ? AND (? IS NULL OR key_name = ?) ORDER BY id LIMIT ?`
+
+export const openPastReads = (db: Asked): PastReads => {
+  const rows = db.prepare(ROWS)
+  return {
+    past({ since, until }, after, limit, keyName) {
+      const from = idAt(since)
+      return rows.all(
+        after > from ? after : from,
+        idAt(until),
+        keyName ?? null,
+        keyName ?? null,
+        limit,
+      ) as PastCall[]
+    },
+  }
 }

@@ -3,7 +3,7 @@
 // file: SQLite names the log after the target of a link to a database, and opens no log that is a link. Uses
 // paths and inodes, but no SQL.
 import { type BigIntStats, lstatSync, readlinkSync, statSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 /** A file as it was when the store was opened. */
 interface OpenFile {
@@ -101,4 +101,17 @@ function changeOf({ path, device, inode }: OpenFile): string | null {
     return 'was replaced by a symbolic link; put the file itself in its place again'
   const what = found ? 'was replaced by another file' : 'is gone'
   return `${what}; put the same file back, or restart the gateway`
+}
+
+/** Thrown when the data directory cannot be used. The message says why, and how to fix it. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+}
+
+/** Returns the lock file of a running gateway. */
+export const lockFile = (directory: string): string => join(directory, 'waybill.lock')
+
+/** Throws if a gateway must not start. */
+export function refuseStart(directory: string, reason: string | null): void {
+  if (reason !== null) throw new StoreError(`cannot use data directory ${directory}: ${reason}`)
 }

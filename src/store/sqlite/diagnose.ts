@@ -3,14 +3,15 @@
 import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Finding } from '../../core/findings.ts'
-import { orphanedLog, unusable } from './data-files.ts'
-import { type Budget, budgetFindings } from './diagnose-budgets.ts'
-import { capFindings } from './diagnose-caps.ts'
-import { lockFile } from './errors.ts'
-import type { Caps } from './fill.ts'
+import { type Finding, fillFindings } from '../../core/findings.ts'
+import { type Period, periodOf } from '../../core/period.ts'
+import { dollars, spentText } from '../../terminal/numbers.ts'
+import type { Spent } from '../store.ts'
+import { lockFile, orphanedLog, unusable } from './data-files.ts'
 import { SCHEMA_VERSION } from './migrations.ts'
 import { databaseFile, openPaths } from './open.ts'
+import { type Caps, fillOf } from './retention.ts'
+import { SPENT } from './spending.ts'
 
 /** Minimum free space, bytes. A gateway that cannot write refuses every call, so this warns early. */
 const MIN_FREE_BYTES = 64 * 2 ** 20
@@ -178,3 +179,44 @@ const mib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(bytes < 2 **
 const ok = (text: string): Finding => ({ verdict: 'ok', text })
 const note = (text: string): Finding => ({ verdict: 'note', text })
 const bad = (text: string): Finding => ({ verdict: 'BAD', text })
+
+/**
+ * Compares the record's size with the configured limits. The database must have the newest schema. `now`: ms since the
+ * epoch.
+ */
+function capFindings(db: DatabaseSync, caps: Caps, running: boolean, now: number): Finding[] {
+  return fillFindings(fillOf(db, caps, now).fills, running)
+}
+
+/** A key that has a budget. */
+export interface Budget {
+  readonly keyName: string
+  readonly usd: number
+  readonly per: Period
+}
+
+/** Share of a budget from which a finding warns that the budget will run out. */
+const BUDGET_WARNING_SHARE = 0.8
+
+/**
+ * Returns the remaining budgets of the keys in the current periods, except budgets per session. Only the gateway knows
+ * the reservations for its open calls (`/api/keys/me`, `/metrics`). The database must have the newest schema. `now`: ms
+ * since the epoch.
+ */
+export function budgetFindings(db: DatabaseSync, budgets: readonly Budget[], now: number): Finding[] {
+  const find = db.prepare(SPENT)
+  return budgets.flatMap(({ keyName, usd, per }): Finding[] => {
+    const period = periodOf(per, now, null)
+    if (period === null) return []
+    const spent = find.get(keyName, period) as unknown as Spent | undefined
+    const part = (spent?.usd ?? 0) / usd
+    const text = `the key "${keyName}" has spent ${spentText({ spent_usd: spent?.usd ?? 0, spent_is_minimum: !!spent?.unknownAttempts })} of its ${dollars(usd)} in ${period.replace(/^week/, 'the week of')} (UTC)`
+    const estimated = spent?.estimatedUsd ? `, ${dollars(spent.estimatedUsd)} of it estimated` : ''
+    if (part < BUDGET_WARNING_SHARE) return [{ verdict: 'ok', text: text + estimated }]
+    const next =
+      part >= 1
+        ? `its calls are refused until the ${per} ends; to allow them, raise its budget`
+        : 'its calls are refused when the budget is spent'
+    return [{ verdict: 'note', text: `${text}${estimated}; ${next}` }]
+  })
+}

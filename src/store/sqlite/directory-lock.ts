@@ -6,8 +6,7 @@ import { chmodSync, lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 
 import { tmpdir, userInfo } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
-import { unusable } from './data-files.ts'
-import { lockFile, refuseStart, StoreError } from './errors.ts'
+import { lockFile, refuseStart, StoreError, unusable } from './data-files.ts'
 
 /** Time to wait for the lock, ms. `doctor` holds it briefly when it checks for a gateway. */
 const LOCK_MS = 500

@@ -4,7 +4,7 @@
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../../core/call.ts'
 import { CALL_FIELDS, type Field } from '../../core/record.ts'
-import type { CallFilter } from '../filters.ts'
+import type { CallFilter } from '../reads.ts'
 import { isAside } from '../sql/conditions.ts'
 import { HOUR, LABELS } from './roll-ups.ts'
 

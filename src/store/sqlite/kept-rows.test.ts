@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
+import { temporaryDirectory } from '../../test/test-gateway.ts'
 import { openKeptReads, openKeptTable } from './kept-rows.ts'
 import { migrate } from './migrations.ts'
 
@@ -26,6 +29,28 @@ test('a response expires with its conversation, once no later response continues
   assert.deepEqual([ids(), emptied()], [['first', 'second', 'of another key'], 1])
   table.expire(20)
   assert.deepEqual([ids(), emptied()], [[], 2])
+})
+
+test('deleted responses leave no byte in the file, also where the tree has grown around them', (t) => {
+  const file = join(temporaryDirectory(t), 'kept.db')
+  const db = new Database(file)
+  t.after(() => void db.close())
+  db.pragma('journal_mode = WAL')
+  migrate(db)
+  const table = openKeptTable(db, 1e9, () => void db.pragma('wal_checkpoint(TRUNCATE)'))
+  const ids = Array.from({ length: 60 }, (_, n) => `id-${n}`)
+  for (const [n, id] of ids.entries())
+    table.keep({
+      id,
+      keyName: 'one',
+      previous: null,
+      expiresAt: 10,
+      sealed: `CANARY-${id}-`.repeat(20 + 37 * n),
+    })
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  assert.ok(readFileSync(file).includes('CANARY'))
+  for (const id of ids) table.drop(id, 'one')
+  for (const each of [file, `${file}-wal`]) assert.equal(readFileSync(each).includes('CANARY'), false, each)
 })
 
 test('a conversation is read from its end and only for its key, and a cycle of ids does not cause an endless loop', (t) => {

@@ -41,13 +41,18 @@ export function openKeptTable(db: Database, most: number, emptyLog: () => void):
     `rowid IN (SELECT rowid FROM kept_responses WHERE ${expiredSql('kept_responses')} LIMIT ${ROWS_A_STEP})`,
   )
 
-  /** Deletes rows without a trace; returns their number. */
+  /** Deletes rows; returns their number. */
   const erase = (statement: typeof one, ...values: unknown[]): number => {
+    const gone = statement.all(...values)
+    for (const row of gone) bytes -= row.bytes
+    return gone.length
+  }
+
+  /** Does work that leaves no trace of deleted rows, nor of rows that move to another page when the tree grows. */
+  const securely = <Result>(work: () => Result): Result => {
     db.pragma('secure_delete = ON')
     try {
-      const gone = statement.all(...values)
-      for (const row of gone) bytes -= row.bytes
-      return gone.length
+      return work()
     } finally {
       db.pragma('secure_delete = OFF')
     }
@@ -64,16 +69,18 @@ export function openKeptTable(db: Database, most: number, emptyLog: () => void):
 
   return {
     keep(row) {
-      if (put(row) > 0) emptyLog()
+      if (securely(() => put(row)) > 0) emptyLog()
     },
     drop(id, keyName) {
-      const gone = erase(one, id, keyName)
+      const gone = securely(() => erase(one, id, keyName))
       if (gone > 0) emptyLog()
       return gone > 0
     },
     expire(at) {
       let gone = 0
-      for (let some = erase(expired, at); some > 0; some = erase(expired, at)) gone += some
+      securely(() => {
+        for (let some = erase(expired, at); some > 0; some = erase(expired, at)) gone += some
+      })
       if (gone > 0) emptyLog()
     },
   }

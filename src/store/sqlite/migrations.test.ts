@@ -63,6 +63,7 @@ test('a database of the first release opens, retains its rows, and has correct s
       objects: null,
       cost_missing: null,
       container_id: null,
+      parent_id: null,
       plan_limits: null,
       service_tier: null,
       speed: null,

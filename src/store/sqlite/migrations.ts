@@ -380,6 +380,12 @@ export const STEPS: readonly string[] = [
   ALTER TABLE usage_hours ADD COLUMN cost_estimated REAL NOT NULL DEFAULT 0;
   ALTER TABLE sessions ADD COLUMN cost_estimated REAL NOT NULL DEFAULT 0;
   `,
+
+  // 28: the call from which a call was forked.
+  `
+  ALTER TABLE call_logs ADD COLUMN parent_id TEXT;
+  CREATE INDEX call_logs_parents ON call_logs (id) WHERE parent_id IS NOT NULL;
+  `,
 ]
 
 /** The newest schema. */

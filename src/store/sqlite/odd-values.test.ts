@@ -1,13 +1,13 @@
 // LOG-01, LOG-07: for any values from a provider, the call is recorded and closed, and the gateway stays ready. Over
 // 250 lines, because it is a list of unusual answers.
 import assert from 'node:assert/strict'
-import { statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
-import type { Script } from '../../../mocks/test-upstream.ts'
-import { DONE, fail, stream } from '../../../mocks/test-upstream.ts'
+import { DONE, fail, type Script, stream } from '../../../mocks/test-upstream.ts'
 import { emptyCall, idOf } from '../../core/call.ts'
+import { SILENT } from '../../core/process-log.ts'
 import { clock } from '../../shared/clock.ts'
 import { seeded } from '../../shared/seeded.ts'
 import { ask, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
@@ -136,6 +136,69 @@ test("a provider's texts are shortened before they are stored, and their secrets
     assert.ok(artifact.text.length < 100_000)
   }
   assert.ok(statSync(`${databaseFile(gateway.data)}-wal`).size < 2 ** 20)
+})
+
+test('a key that a provider writes into a usage reaches no record, export, log or file (KEEP-01)', async (t) => {
+  const KEY = 'sk-alpha-secret'
+  const logged: unknown[] = []
+  const note = (...entry: unknown[]) => void logged.push(entry)
+  const gateway = await testGateway(t, {
+    dialects: { alpha: ['chat', 'messages', 'gemini', 'responses'] },
+    options: { log: { ...SILENT, info: note, warn: note, error: note } },
+  })
+  const counts = `"input_tokens":1,"output_tokens":1,"prompt_tokens":1,"completion_tokens":1`
+  const claude = (usage: string) =>
+    `{"type":"message","model":"m","content":[],"stop_reason":"end_turn","usage":{${counts},${usage}}}`
+  const gemini = `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"trafficType":"${KEY}","${KEY}":4}}`
+  const whole = (path: string, text: string) => [path, text] as const
+  for (const [path, text] of [
+    ...[
+      `"service_tier":"${KEY}",${CHOICES},"usage":{${counts}}`,
+      `${CHOICES},"usage":{${counts},"${KEY}":3}`,
+    ].map((more) => whole('/v1/chat/completions', `{"model":"m",${more}}`)),
+    ...[
+      `"odd":"${KEY}"`,
+      `"prompt_tokens_details":{"${KEY}":3}`,
+      `"odd":{"a":["\\u0073${KEY.slice(1)}"]}`,
+    ].map((usage) => whole('/v1/chat/completions', `{"model":"m",${CHOICES},"usage":{${counts},${usage}}}`)),
+    ...[
+      `"service_tier":"${KEY}","speed":"${KEY}","inference_geo":"${KEY}"`,
+      `"server_tool_use":{"${KEY}":2}`,
+      `"iterations":[{"type":"${KEY}","model":"${KEY}","input_tokens":1,"output_tokens":1},{"type":"message","input_tokens":1,"output_tokens":1}]`,
+      `"service_tier":"${'x'.repeat(50)}${KEY}"`,
+    ].map((usage) => whole('/v1/messages', claude(usage))),
+    whole('/v1/messages', claude('"odd":1').replace('"content"', `"container":{"id":"${KEY}"},"content"`)),
+    whole('/v1beta/models/auto:generateContent', gemini),
+    whole(
+      '/v1/responses',
+      `{"status":"completed","model":"m","output":[],"service_tier":"${KEY}","usage":{${counts}}}`,
+    ),
+  ]) {
+    gateway.upstream.alpha!.script = body(text)
+    const request = { ...ask('auto'), input: 'x', max_tokens: 9, contents: [{ parts: [{ text: 'x' }] }] }
+    const { status, headers } = await gateway.get(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(request),
+    })
+    assert.equal(status, 200, text)
+    assert.match(
+      JSON.stringify(await gateway.record(headers.get('x-gateway-request-id'))),
+      /\*\*\*|too_long/,
+      text,
+    )
+  }
+  for (const path of [
+    'request-logs',
+    'export',
+    'export?form=json',
+    'export?form=focus',
+    'history?bucket=all',
+  ])
+    assert.ok(!(await gateway.get(`/api/usage/${path}`)).text.includes(KEY), path)
+  await gateway.gateway.close()
+  assert.ok(!readFileSync(databaseFile(gateway.data)).includes(KEY))
+  assert.ok(!JSON.stringify(logged).includes(KEY))
 })
 
 test('an answer with many brackets does not delay other calls', async (t) => {

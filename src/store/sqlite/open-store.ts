@@ -1,6 +1,5 @@
 // A store (`../store.ts`) in its own SQLite database. One thread handles writes and another handles reads.
 // Exceptions are an opening that `open-here.ts` may commit, and a read that a call waits for.
-
 import Database from 'better-sqlite3'
 import { timeOfId } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -8,12 +7,11 @@ import type { Chore, NoteChore } from '../../core/upkeep.ts'
 import { detached, every, stray } from '../../shared/boundary.ts'
 import { clock, sleep, type Timer } from '../../shared/clock.ts'
 import { ArtifactBuffer } from '../artifact-buffer.ts'
-import { DOUBT_MS, guardClock } from '../clock-guard.ts'
 import { type Commit, type CommitHere, WriteQueue } from '../queue.ts'
 import type { CallLogReads, Reads } from '../reads.ts'
-import { refusedEnd } from '../refused-end.ts'
 import { storable } from '../storable.ts'
 import type { Journal, StoreOptions } from '../store.ts'
+import { refusedEnd } from '../writes.ts'
 import { openCallLogs } from './call-logs.ts'
 import { lostFile, noteFiles, type OpenFiles } from './data-files.ts'
 import { startOnMainThread } from './in-line.ts'
@@ -307,4 +305,36 @@ function lastSure({ list }: CallLogReads): number | null {
   }
   const last = newest()
   return last === null ? null : (newest(last - DOUBT_MS) ?? last)
+}
+
+const HOUR = 3_600_000
+/** Maximum lead over the expected time, ms. */
+const LEAP_MS = 24 * HOUR
+/**
+ * Time for which a larger lead is doubted, ms. Mistakes are corrected by then; after sleep, deletion can
+ * wait.
+ */
+const DOUBT_MS = HOUR
+
+/**
+ * Returns the clock for deleting old calls, in ms since the epoch. A clock set a year ahead by mistake would delete the whole
+ * log, so a jump is accepted only if it lasts. `last`: the time of the last event known to be correct, or null.
+ */
+function guardClock(last: number | null): () => number {
+  let believed = last ?? clock.now()
+  let since = clock.monotonic()
+  let doubtedSince: number | null = null
+  return () => {
+    const said = clock.now()
+    const at = clock.monotonic()
+    const expected = believed + (at - since)
+    if (said - expected > LEAP_MS) {
+      doubtedSince ??= at
+      if (at - doubtedSince < DOUBT_MS) return expected
+    }
+    doubtedSince = null
+    believed = said
+    since = at
+    return said
+  }
 }

@@ -72,7 +72,7 @@ export function framesOf({ index }: Descriptors): number {
 
 export type Overwritten = 'database' | 'log' | 'index'
 
-export interface OverwriteWatch {
+interface OverwriteWatch {
   /** Call before and after each write. Returns the file that another program wrote into, or null. */
   (): Overwritten | null
   /**

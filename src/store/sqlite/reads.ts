@@ -4,15 +4,13 @@ import type { Database } from 'better-sqlite3'
 import { GatewayError } from '../../core/errors.ts'
 import { type AllReads, type ReadName, type Reads, readsThrough } from '../reads.ts'
 import { openArtifactReads } from './artifacts.ts'
-import { openCallLogs } from './call-logs.ts'
+import { openCallLogs, openPastReads } from './call-logs.ts'
 import type { OpenFiles } from './data-files.ts'
-import { openFillReads } from './fill.ts'
 import { openKeptReads } from './kept-rows.ts'
-import { openPastReads } from './past.ts'
-import { openRoutingShares } from './routing-shares.ts'
+import { openFillReads } from './retention.ts'
 import { openSessions } from './sessions.ts'
+import { openRoutingShares, openUsage } from './span-sums.ts'
 import { type StartThread, type Thread, ThreadError } from './thread.ts'
-import { openUsage } from './usage.ts'
 
 export interface ReaderData {
   readonly file: string

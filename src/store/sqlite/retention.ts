@@ -1,12 +1,11 @@
 // Deletes the oldest closed calls beyond the limits, with everything that belongs to them. Deletes a few at a
 // time, so that no opening write waits long. Open calls are never deleted. Runs in the writer thread.
-
 import { statSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../core/call.ts'
 import type { Chore } from '../../core/upkeep.ts'
 import { clock } from '../../shared/clock.ts'
-import type { RetentionLimits } from '../reads.ts'
+import type { Fill, FillReads, RetentionLimits } from '../reads.ts'
 import { BUSY_MS } from './open.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
 
@@ -47,7 +46,7 @@ const databaseShare = (bytes: number): number => bytes - 3 * walShare(bytes)
 const DELETION_SHARE = 0.9
 
 /** Returns the used bytes of the database from which calls are deleted, for this limit. */
-export const deletesFrom = (bytes: number): number => databaseShare(bytes) * DELETION_SHARE
+const deletesFrom = (bytes: number): number => databaseShare(bytes) * DELETION_SHARE
 
 /** Returns the deletion work to do between batches. */
 export function openRetention(
@@ -204,3 +203,40 @@ const UNSHIPPED_STAY = `AND id < coalesce((SELECT min(call_id) FROM outbox), 'g'
 
 /** Upper bound that sorts after every id. */
 const EVERY_ID = 'g'
+
+const DAY = 86_400_000
+
+export interface Caps extends RetentionLimits {
+  readonly days: number
+}
+
+/** A database opened by either library: the gateway's, or that of a command that reads from outside. */
+interface Asked {
+  prepare(sql: string): { get(): unknown }
+}
+
+/**
+ * Returns the measured values. The database must have the newest schema. `now`: milliseconds since the epoch.
+ */
+export function fillOf(db: Asked, caps: Caps, now: number): { calls: number; fills: Fill[] } {
+  const number = (sql: string): number => Number(Object.values(db.prepare(sql).get() ?? { none: 0 })[0])
+  const calls =
+    number('SELECT coalesce(sum(calls), 0) FROM usage_hours') +
+    number('SELECT count(*) FROM call_logs WHERE completed_at IS NULL')
+  const oldest = number('SELECT created_at FROM call_logs ORDER BY id LIMIT 1')
+  const pages = number('PRAGMA page_count') - number('PRAGMA freelist_count')
+  return {
+    calls,
+    fills: [
+      { name: 'rows', have: calls, cap: caps.rows },
+      {
+        name: 'days',
+        have: calls === 0 ? 0 : Math.round((100 * (now - oldest)) / DAY) / 100,
+        cap: caps.days,
+      },
+      { name: 'bytes', have: pages * number('PRAGMA page_size'), cap: deletesFrom(caps.bytes) },
+    ],
+  }
+}
+
+export const openFillReads = (db: Asked): FillReads => ({ fill: (caps, now) => fillOf(db, caps, now) })

@@ -3,7 +3,7 @@
 // included: there are few, and each read adds them.
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../../core/call.ts'
-import { stepOf } from '../latency.ts'
+import { stepOf } from '../span-answers.ts'
 import { add, emptySum, SUM_COLUMNS, SUMMAND, type Sum, type Summand } from '../sql/usage-sum.ts'
 
 export const HOUR = 3_600_000

@@ -49,7 +49,7 @@ export function openSessions(db: Database): SessionReads {
        WHERE completed_at IS NULL AND session_id = @id AND ${OWN}`,
   )
   const lastOf = db.prepare<object, LastCall>(
-    `SELECT id, requested_model, resolved_provider, resolved_model FROM call_logs
+    `SELECT id, requested_model, resolved_provider, resolved_model, client FROM call_logs
        WHERE session_id = @id AND ${OWN} ORDER BY id DESC LIMIT 1`,
   )
   const rowsOf = db.prepare<object, Row>(

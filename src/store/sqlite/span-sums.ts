@@ -2,19 +2,25 @@
 // open calls from the rows. If the span cuts an hour, the shorter side is read from the rows, and is added to
 // the sums or subtracted from the whole hour. A span that ends now therefore costs no more in a busy hour.
 // Cannot write.
-
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../core/call.ts'
 import { clock } from '../../shared/clock.ts'
-import { type Latencies, stepOf } from '../latency.ts'
-import type { Span } from '../reads.ts'
+import type { RoutingReads, Span, UsageReads } from '../reads.ts'
 import {
+  bucketsOf,
   type GroupBy,
   type GroupKey,
   groupLatencies,
   groupSums,
+  historyKeys,
+  historyOf,
+  type Latencies,
   needsRows,
   type SpanGroup,
+  sharesOf,
+  stepOf,
+  TARGET_KEYS,
+  targetsOf,
 } from '../span-answers.ts'
 import { add, calls, merge, SUM_COLUMNS, SUMMAND, type Summand } from '../sql/usage-sum.ts'
 import { HOUR } from './roll-ups.ts'
@@ -49,7 +55,7 @@ function partsOf({ since, until }: Span, bucketMs: number): Parts {
   return first < last ? { rows: rows.filter(({ from, to }) => from < to), hours: [first, last] } : inside
 }
 
-export function openSpanSums(db: Database) {
+function openSpanSums(db: Database) {
   const OWN = '(@key IS NULL OR key_name = @key)'
   const between = (columns: string, condition: string) =>
     `SELECT ${columns} FROM call_logs WHERE ${condition} AND id >= @from AND id < @to AND ${OWN}`
@@ -116,5 +122,27 @@ export function openSpanSums(db: Database) {
         for (const row of latencyHours.iterate({ key, from: hours[0], to: hours[1] })) count(...row)
       return found
     },
+  }
+}
+
+export function openUsage(db: Database): UsageReads {
+  const sums = openSpanSums(db)
+  return {
+    history(span, division, by, keyName) {
+      const buckets = bucketsOf(division, span)
+      return historyOf(sums.groups(span, keyName, historyKeys(by), buckets.stepMs), by, buckets)
+    },
+    targets: (span, keyName) => targetsOf(sums.groups(span, keyName, TARGET_KEYS)),
+  }
+}
+
+export function openRoutingShares(db: Database): RoutingReads {
+  const sums = openSpanSums(db)
+  return {
+    routing: (span, keyName) =>
+      sharesOf(
+        sums.groups(span, keyName, ['strategy', 'tier', 'resolved_provider']),
+        sums.latencies(span, keyName),
+      ),
   }
 }

@@ -14,7 +14,7 @@ import { ask, providerKey, temporaryDirectory, testGateway } from '../../test/te
 import { pause, until } from '../../test/test-until.ts'
 import { type CommitHere, type Done, WriteQueue } from '../queue.ts'
 import type { Opening } from '../writes.ts'
-import { StoreError } from './errors.ts'
+import { StoreError } from './data-files.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
 
@@ -32,23 +32,21 @@ const options = (directory: string) => ({
 })
 
 test('the threads load no package except better-sqlite3, so that they start fast', () => {
-  for (const thread of ['reader', 'writer']) {
-    const load = `import { registerHooks } from 'node:module'
-      const names = new Set()
-      const resolve = (name, context, next) => {
-        if (/\\.ts$/.test(context.parentURL)) names.add(name)
-        return next(name, context)
-      }
-      registerHooks({ resolve })
-      await import('./${thread}.ts').catch(() => {})
-      console.log(JSON.stringify([...names].filter((name) => !/^[.]|^node:/.test(name))))`
-    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', load], {
-      cwd: import.meta.dirname,
-      env: { PATH: process.env.PATH }, // not the compile cache, whose relative path would be in this directory
-      encoding: 'utf8',
-    })
-    assert.equal(stdout, '["better-sqlite3"]\n', `${thread}: ${stderr}`)
-  }
+  const load = `import { registerHooks } from 'node:module'
+    const names = new Set()
+    const resolve = (name, context, next) => {
+      if (/\\.ts$/.test(context.parentURL)) names.add(name)
+      return next(name, context)
+    }
+    registerHooks({ resolve })
+    await import('./in-line.ts')
+    console.log(JSON.stringify([...names].filter((name) => !/^[.]|^node:/.test(name))))`
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', load], {
+    cwd: import.meta.dirname,
+    env: { PATH: process.env.PATH }, // not the compile cache, whose relative path would be in this directory
+    encoding: 'utf8',
+  })
+  assert.equal(stdout, '["better-sqlite3"]\n', stderr)
 })
 
 test('a call whose record cannot be written is refused before it reaches a provider; reads and readiness report the error', async (t) => {

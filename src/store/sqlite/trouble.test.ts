@@ -21,7 +21,7 @@ import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { ask, type TestGateway, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import { pause, until } from '../../test/test-until.ts'
-import { lockFile, StoreError } from './errors.ts'
+import { lockFile, StoreError } from './data-files.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
 

@@ -1,0 +1,218 @@
+// Readers of JSON files: HAR 1.2, as browsers and Polly.js write it, httpmock and WireMock.
+import { z } from 'zod'
+import {
+  address,
+  decompress,
+  headersFromPairs,
+  type ImportFormat,
+  MAX_IMPORTED_BYTES,
+  refuseLarge,
+} from './interaction.ts'
+
+const headers = z
+  .array(z.object({ name: z.string(), value: z.unknown().transform((value) => String(value ?? '')) }))
+  .nullish()
+  .transform((pairs) => headersFromPairs(pairs ?? []))
+
+const harEntry = z.object({
+  request: z.object({
+    method: z.string(),
+    url: z.string(),
+    headers,
+    postData: z.object({ text: z.string().optional() }).optional(),
+  }),
+  response: z.object({
+    status: z.int(),
+    headers,
+    content: z.object({ text: z.string().optional(), encoding: z.string().optional() }),
+  }),
+})
+
+export const har: ImportFormat = {
+  name: 'HAR',
+  read(item) {
+    const { request, response } = harEntry.parse(item)
+    const text = request.postData?.text ?? ''
+    refuseLarge(text.length)
+    return {
+      ...address(request.url),
+      method: request.method,
+      requestHeaders: request.headers,
+      requestBody: text || null,
+      status: response.status,
+      responseHeaders: response.headers,
+      responseBody: decompress(content(response.content), response.headers),
+    }
+  },
+  cut: () => null, // a truncated file is not valid JSON
+}
+
+/** Polly.js stores a compressed body as a JSON list of base64 pieces, one for each chunk received. */
+function content({
+  text = '',
+  encoding,
+}: {
+  text?: string | undefined
+  encoding?: string | undefined
+}): Buffer {
+  refuseLarge(encoding === 'base64' ? Math.min(text.length * 0.7, MAX_IMPORTED_BYTES + 1) : text.length)
+  if (encoding !== 'base64') return Buffer.from(text)
+  return Buffer.concat(pieces(text).map((piece) => Buffer.from(piece, 'base64')))
+}
+
+function pieces(text: string): string[] {
+  if (!text.startsWith('[')) return [text]
+  const list = z.array(z.string()).safeParse(JSON.parse(text))
+  if (!list.success) throw new Error('response.content.text is not a list of base64 pieces')
+  return list.data
+}
+
+const pairs = z
+  .array(z.object({ name: z.string(), value: z.unknown().transform((value) => String(value ?? '')) }))
+  .nullish()
+  .transform((list) => list ?? [])
+
+const httpmockExchange = z.object({
+  when: z.object({
+    host: z.string().nullish(),
+    path: z.string(),
+    method: z.string().nullish(),
+    query_param: pairs,
+    header: pairs,
+    body: z.string().nullish(),
+  }),
+  // biome-ignore lint/suspicious/noThenProperty: the format's own name
+  then: z.object({
+    status: z.int(),
+    header: pairs,
+    body: z.string().nullish(),
+    body_base64: z.string().nullish(),
+  }),
+})
+
+export const httpmock: ImportFormat = {
+  name: 'httpmock',
+  read(item) {
+    const parsed = httpmockExchange.parse(item)
+    const { when, then: answer } = parsed
+    const responseHeaders = headersFromPairs(answer.header)
+    const query = new URLSearchParams(
+      when.query_param.map(({ name, value }): [string, string] => [name, value]),
+    )
+    const text = answer.body ?? ''
+    refuseLarge(text.length)
+    const bytes = answer.body_base64 ? Buffer.from(answer.body_base64, 'base64') : Buffer.from(text)
+    return {
+      url: `${when.path}${query.size > 0 ? `?${query}` : ''}`,
+      host: when.host ?? '',
+      path: when.path,
+      method: when.method ?? 'GET',
+      requestHeaders: headersFromPairs(when.header),
+      requestBody: when.body || null,
+      status: answer.status,
+      responseHeaders,
+      responseBody: decompress(bytes, responseHeaders),
+    }
+  },
+  /** The body comes last without an end mark, so only its syntax shows that it is complete. */
+  cut(text, last) {
+    if (!text.endsWith('\n')) return 'its last line does not end'
+    const read = httpmockExchange.safeParse(last)
+    if (!read.success) return null
+    const { header, body, body_base64 } = read.data.then
+    if (!body && !body_base64) return 'its last answer has no body'
+    const type = headersFromPairs(header)['content-type'] ?? ''
+    if (/event-stream/.test(type)) return /\n\r?\n$/.test(body ?? '') ? null : 'its last event does not end'
+    return /json/.test(type) && body && !isJson(body) ? 'the JSON of its last answer does not end' : null
+  },
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Test of a text: the text itself, or an object whose member holds it. */
+const text = z
+  .union([
+    z.string(),
+    z.object({ equalTo: z.unknown() }).transform(({ equalTo }) => String(equalTo)),
+    z
+      .object({ equalToJson: z.unknown() })
+      .transform(({ equalToJson: json }) => (typeof json === 'string' ? json : JSON.stringify(json))),
+    z.looseObject({}).transform(() => null), // a pattern
+  ])
+  .nullish()
+  .transform((value) => value ?? null)
+const texts = z
+  .record(z.string(), text)
+  .nullish()
+  .transform((found) =>
+    Object.entries(found ?? {}).filter((pair): pair is [string, string] => pair[1] !== null),
+  )
+
+const wiremockMapping = z.object({
+  request: z.object({
+    method: z.string().default('POST'),
+    host: text,
+    url: z.string().nullish(),
+    urlPath: z.string().nullish(),
+    headers: texts,
+    queryParameters: texts,
+    bodyPatterns: z
+      .array(text)
+      .nullish()
+      .transform((patterns) => patterns?.find((one) => one !== null) ?? null),
+  }),
+  response: z.object({
+    status: z.int().default(200),
+    headers: z
+      .record(z.string(), z.unknown())
+      .nullish()
+      .transform((found) => found ?? {}),
+    body: z.string().nullish(),
+    jsonBody: z.unknown().optional(),
+    base64Body: z.string().nullish(),
+    bodyFileName: z.string().nullish(),
+  }),
+})
+
+const lowerCase = (pairs: Iterable<[string, unknown]>): Record<string, string> =>
+  Object.fromEntries(
+    Array.from(pairs, ([name, value]) => [name.toLowerCase(), [value].flat().map(String).join(', ')]),
+  )
+
+export const wireMock: ImportFormat = {
+  name: 'WireMock',
+  read(item) {
+    const { request, response } = wiremockMapping.parse(item)
+    const path = request.url ?? request.urlPath
+    if (!path) throw new Error('its address is a pattern; give the mapping a url or urlPath')
+    if (response.bodyFileName)
+      throw new Error(`its body is in the file ${response.bodyFileName}; put it into the mapping as body`)
+    const query = new URLSearchParams(request.queryParameters)
+    const url = `${path}${query.size > 0 ? `${path.includes('?') ? '&' : '?'}${query}` : ''}`
+    const { jsonBody, base64Body, body = '' } = response
+    const said = jsonBody === undefined ? (body ?? '') : JSON.stringify(jsonBody)
+    refuseLarge(said.length)
+    const responseHeaders = lowerCase(Object.entries(response.headers))
+    return {
+      ...address(`${request.host ?? ''}${url}`),
+      url: request.host ? `https://${request.host}${url}` : url,
+      method: request.method === 'ANY' ? 'POST' : request.method,
+      requestHeaders: lowerCase(request.headers),
+      requestBody: request.bodyPatterns,
+      status: response.status,
+      responseHeaders,
+      responseBody: decompress(
+        base64Body ? Buffer.from(base64Body, 'base64') : Buffer.from(said),
+        responseHeaders,
+      ),
+    }
+  },
+  cut: () => null, // a truncated file is not valid JSON
+}

@@ -1,0 +1,148 @@
+// `npm run agents -- steps`: keeps a session of 20 turns of Claude Code, Codex and opencode at a mock, with a sub-agent where
+// the agent has one, and replays it up to three steps: without --live, with it, and in another directory. Compares what
+// the agent wrote, and counts the inferences at the mock.
+//   npm run agents -- steps [--agent NAME]… [--scratch DIR] [--next DIR] [--write]
+// --next names a scratch directory with other versions for one more replay; --write puts the table into docs/steps.md.
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { createMockProviders, writeNonce } from '../../mocks/library.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { CallRecord } from '../../src/core/record.ts'
+import { createGateway } from '../../src/gateway/create-gateway.ts'
+import { type Installed, installAgent, installedAgents, SCRATCH } from './process.ts'
+import { formatTable, writeTable } from './report.ts'
+import { UPSTREAMS } from './stage.ts'
+import type { TestedAgent } from './table.ts'
+import { type Asides, expected, pagesIn, place, runTurns, script, writeConfig } from './turns.ts'
+
+const { values } = parseArgs({
+  options: {
+    agent: { type: 'string', multiple: true, default: ['claude-code', 'codex', 'opencode'] },
+    scratch: { type: 'string', default: SCRATCH },
+    next: { type: 'string' },
+    write: { type: 'boolean', default: false },
+  },
+})
+const TURNS = 20
+const WINDOW = 100_000
+/** The turn after which the agent must compact the conversation. Without a person, opencode ends after that. */
+const COMPACTS = { turn: 12, input: 98_000 }
+const SUBAGENT_NONCE = 'a9e07ca5e5000003'
+const SUBAGENT_PROMPT = `Say a word. ${writeNonce(SUBAGENT_NONCE)}`
+/** Calls that start a sub-agent, by agent. */
+const SUBAGENTS: Readonly<Record<string, Asides>> = {
+  'claude-code': {
+    5: {
+      name: 'Task',
+      arguments: { description: 'Look', prompt: SUBAGENT_PROMPT, subagent_type: 'general-purpose' },
+    },
+  },
+  opencode: {
+    5: {
+      name: 'task',
+      arguments: { description: 'Look', prompt: SUBAGENT_PROMPT, subagent_type: 'general' },
+    },
+  },
+}
+
+type RecordedStep = Pick<CallRecord, 'id' | 'purpose' | 'agent_id'>
+
+interface List<Row> {
+  readonly data: readonly Row[]
+}
+
+const rows: string[][] = []
+for (const { agent, installed } of installedAgents(values.agent, values.scratch)) {
+  rows.push(await tryAgent(agent, installed))
+  console.log(rows.at(-1)!.join('; '))
+}
+const table = formatTable(
+  'agent|steps kept, of sub-agents|replayed whole|up to three steps without --live|from three steps with --live|in another directory|by another version',
+  rows,
+)
+console.log(`\n${table}`)
+if (values.write) writeTable('agents-steps', table, 'steps.md')
+
+async function tryAgent(agent: TestedAgent, { program, version }: Installed): Promise<string[]> {
+  const next = values.next ? installAgent(agent, values.next) : null
+  const [client] = Object.keys(agent.ways) as [string]
+  const upstream = UPSTREAMS[client]!
+  const mock = await createMockProviders()
+  const top = mkdtempSync(join(tmpdir(), 'waybill-steps-'))
+  const key = mock.key(upstream.provider)
+  const config = writeConfig(top, client, mock.baseUrl(upstream.provider), WINDOW)
+  const env = { MOCK_KEY: key, WAYBILL_RESPONSES_KEY: randomBytes(32).toString('base64'), WAYBILL_PORT: '0' }
+  const gateway = await createGateway(loadConfig(config, { env }))
+  const read = async <Answer>(path: string) => (await fetch(gateway.url + path)).json() as Promise<Answer>
+  const inferences = () => mock.entries().filter(({ kind }) => kind === 'inference').length
+  const at = place(top, 'first')
+  const compacts = agent.name === 'opencode' ? null : COMPACTS
+  script(mock, agent, at.work, upstream, TURNS, SUBAGENTS[agent.name], compacts)
+  mock.script(SUBAGENT_NONCE, [{ say: { text: 'A word.' }, times: 1_000 }])
+  const more = { WAYBILL_URL: gateway.url }
+  const run = async (how: readonly string[], where = at, started = program) => {
+    const before = inferences()
+    const { output, code } = await runTurns(how, { agent, program: started, place: where, config, key, more })
+    return {
+      code,
+      output: output.replaceAll(/\s+/g, ' '),
+      spent: inferences() - before,
+      wrote: pagesIn(where.work),
+    }
+  }
+  const first = await run(['run', '--keep'])
+  const { data: sessions } = await read<List<{ session_id: string; calls: number }>>('/api/sessions')
+  const session = sessions.find(({ calls }) => calls >= TURNS)!.session_id
+  const query = new URLSearchParams({ limit: '200', session_id: session })
+  const { data: steps } = await read<List<RecordedStep>>(`/api/usage/request-logs?${query}`)
+  const lacking = async () => {
+    const found = await Promise.all(
+      steps.map(async ({ id }) => read<{ answer?: string }>(`/api/usage/request-logs/${id}/kept`)),
+    )
+    return found.filter(({ answer }) => answer === undefined).length
+  }
+  let missing = await lacking()
+  for (let tries = 0; tries < 50 && missing > 0; tries++) missing = await sleep(100).then(lacking)
+  const subagents = steps.filter(({ purpose, agent_id }) => purpose === 'subagent' || agent_id).length
+  const replay = async (until: number, how: readonly string[] = [], name = 'first') =>
+    run(['replay', session, '--until', String(until), ...how], place(top, name))
+  const whole = await replay(steps.length)
+  const stops: string[] = []
+  const branches: string[] = []
+  for (const until of [5, 10, 15]) {
+    const stopped = await replay(until)
+    stops.push(
+      `${until}: ${/\d+ of \d+ steps/.exec(stopped.output)?.[0] ?? stopped.output.slice(-300)}, ${stopped.spent} spent`,
+    )
+    const branch = await replay(until, ['--live'])
+    const id = steps[steps.length - until]!.id
+    const children = (await read<List<RecordedStep>>(`/api/usage/request-logs?limit=200&parent_id=${id}`))
+      .data.length
+    const same =
+      branch.wrote === expected(TURNS) ? 'same files' : `other files (${branch.output.slice(-300)})`
+    branches.push(`${until}: ${branch.spent} spent, ${children} on record with their parent, ${same}`)
+  }
+  const elsewhere = await replay(steps.length, [], 'elsewhere')
+  const other = next && (await run(['replay', session, '--until', '20'], place(top, 'first'), next.program))
+  await gateway.close()
+  await mock.close()
+  rmSync(top, { recursive: true, force: true, maxRetries: 5 })
+  return [
+    `${agent.title} ${version}`,
+    `${steps.length - missing} of ${steps.length}, ${subagents}${first.code === 0 ? '' : ` (exit ${first.code}: ${first.output.slice(-300)})`}`,
+    `${whole.spent} spent, ${whole.wrote === first.wrote && first.wrote === expected(TURNS) ? 'same files' : `other files: ${whole.output.slice(-400)}`}`,
+    stops.join('; '),
+    branches.join('; '),
+    toldBy(elsewhere),
+    other ? `${next.version}: ${toldBy(other)}, ${other.spent} spent` : 'not tried',
+  ]
+}
+
+/** Returns the words in which a replay sums itself up. */
+function toldBy({ output }: { readonly output: string }): string {
+  return /(\d+ of \d+ steps.*)/.exec(output)?.[0].slice(0, 240).replaceAll('|', '/') ?? output.slice(-300)
+}

@@ -1,0 +1,97 @@
+// Events of a history, as data, and the dice that make them. An event never depends on what came of earlier ones, so that
+// a failing history can be shortened.
+import type { Reach } from './network.ts'
+import { DEEDS, SPOKEN } from './provider.ts'
+import { type CallEvent, KEY_NAMES, MANNERS, MODELS } from './setup.ts'
+import { Dice } from './time.ts'
+
+export type Event =
+  | CallEvent
+  | { readonly kind: 'wait'; readonly ms: number; readonly turns: number }
+  | { readonly kind: 'leave' | 'read'; readonly n: number; readonly turns: number }
+  | { readonly kind: 'reach'; readonly n: number; readonly how: Reach; readonly turns: number }
+  | {
+      readonly kind: 'crash'
+      /** Points of the disk that are passed before. */
+      readonly points: number
+      /** Part of the last write that reaches the disk. */
+      readonly part: number
+      /** Points of the disk that the next gateway passes before it dies, too; 0 if it lives. */
+      readonly again: number
+      readonly turns: number
+    }
+  | { readonly kind: 'disk'; readonly how: 'SQLITE_FULL' | 'SQLITE_IOERR' | null; readonly turns: number }
+  | { readonly kind: 'jump'; readonly ms: number; readonly turns: number }
+  | { readonly kind: 'reload' | 'restart' | 'settle'; readonly turns: number }
+
+/** Events between two moments at which everything has ended. */
+const SETTLE_EVERY = 60
+
+/** Makes the events of a seed. */
+export function eventsOf(seed: number, steps: number): Event[] {
+  const dice = new Dice(seed)
+  // Most histories have few kinds of trouble, so that calls also succeed.
+  const trouble = dice.pick([0, 0.1, 0.4])
+  const crashing = dice.pick([0, 2, 6])
+  return Array.from({ length: steps }, (_, n) =>
+    n % SETTLE_EVERY === SETTLE_EVERY - 1 ? { kind: 'settle', turns: 2 } : eventOf(dice, trouble, crashing),
+  )
+}
+
+function eventOf(dice: Dice, trouble: number, crashing: number): Event {
+  const weights: readonly (readonly [Event['kind'], number])[] = [
+    ...([
+      ['call', 60],
+      ['wait', 15],
+      ['read', 6],
+      ['reload', 1],
+      ['restart', 0.3],
+    ] as const),
+    ...([
+      ['leave', 10 * trouble],
+      ['reach', 8 * trouble],
+      ['disk', 6 * trouble],
+      ['jump', 2 * trouble],
+    ] as const),
+    ['crash', crashing],
+  ]
+  const kind = dice.weighted(weights)
+  const turns = dice.pick([0, 1, 2 + dice.int(8)])
+  return { kind, turns, ...DETAILS[kind]?.(dice, trouble) } as Event
+}
+
+const DAY = 86_400_000
+const JUMPS = [-DAY / 24, DAY / 24, DAY / 12, 1_000, -DAY, DAY]
+
+/** Half of the calls are in the dialect of their provider, so that they take the plain way. */
+function spoken(dice: Dice) {
+  const [model, own] = dice.pick(Object.entries(MODELS))
+  return { model, dialect: own !== null && dice.int(2) === 0 ? own : dice.pick(SPOKEN) }
+}
+
+/** Members of each kind of event. */
+const DETAILS: { readonly [Kind in Event['kind']]?: (dice: Dice, trouble: number) => object } = {
+  call: (dice, trouble) => ({
+    n: dice.int(1_000),
+    key: dice.pick(KEY_NAMES),
+    ...spoken(dice),
+    stream: dice.int(2) === 0,
+    size: dice.int(9) === 0 ? dice.int(2_000) : 3,
+    client: dice.number() < trouble ? dice.pick(MANNERS) : 'reads',
+    deeds: Array.from({ length: 2 }, () => ({
+      how: dice.number() < trouble ? dice.pick(DEEDS) : 'answers',
+      n: dice.int(1_000),
+    })),
+  }),
+  wait: (dice) => ({ ms: dice.int(dice.pick([20, 20, 20, 500, 500, 10_000])) }),
+  leave: (dice) => ({ n: dice.int(1_000) }),
+  read: (dice) => ({ n: dice.int(1_000) }),
+  reach: (dice) => ({ n: dice.int(1_000), how: dice.pick(['up', 'up', 'refuses', 'silent']) }),
+  crash: (dice) => ({
+    points: dice.int(14),
+    part: dice.pick([1, dice.number(), dice.number()]),
+    again: dice.pick([0, 0, 0, 1 + dice.int(6)]),
+  }),
+  disk: (dice) => ({ how: dice.pick([null, 'SQLITE_FULL', 'SQLITE_IOERR']) }),
+  jump: (dice) => ({ ms: dice.pick(JUMPS) }),
+}

@@ -1,0 +1,237 @@
+// Invariants: they hold after every event, whatever happened before. Reads the record with SQL of its own, and the ledger of the providers.
+import Database from 'better-sqlite3'
+import { MEMORY } from '../../src/shared/memory.ts'
+import type { FarEnd, Message } from './network.ts'
+import { type Inference, NONCE, TOKENS } from './provider.ts'
+import { BUDGET_USD, type CallEvent, MAX_TOKENS, PRICE, RATE } from './setup.ts'
+
+/** One request of a client, and what came of it. */
+export interface Sent {
+  readonly nonce: string
+  readonly event: CallEvent
+  /** Time, ms. */
+  readonly at: number
+  /** `losses` of the world when it was sent. */
+  readonly losses: number
+  head: Message | null
+  /** Everything that arrived, as text. */
+  answer: Message | null
+  isOver: boolean
+  isChecked: boolean
+  /** True if the client did not wait for the end. */
+  hasLeft: boolean
+  far: FarEnd
+}
+
+/** The state that is checked. */
+interface SimulatedWorld {
+  readonly records: CallRecords
+  readonly sent: readonly Sent[]
+  /** Inferences by the client's request. */
+  readonly inferences: ReadonlyMap<string, readonly Inference[]>
+  /** Memory that is taken by others. */
+  readonly memory: number
+  /** True if all calls must succeed. */
+  readonly isCalm: boolean
+  /** Number of gateways that died, or could not write the ends of their calls. */
+  readonly losses: number
+}
+
+interface CallRow {
+  readonly id: string
+  readonly state: string
+  readonly status: number | null
+  readonly key_name: string | null
+  readonly resolved_provider: string
+  readonly resolved_model: string
+  readonly attempts: number
+  readonly completed_at: number | null
+  readonly tokens_input: number | null
+  readonly tokens_output: number | null
+  readonly cost_usd: number | null
+  readonly error_code: string | null
+}
+
+interface AttemptRow {
+  readonly n: number
+  readonly provider: string
+  readonly model: string
+  readonly status: number | null
+  readonly outcome: string
+  readonly cost_usd: number | null
+}
+
+export interface CallRecords {
+  calls(nonce: string): CallRow[]
+  call(id: string): CallRow | undefined
+  attempts(id: string): AttemptRow[]
+  count(): number
+  all<Row>(sql: string): Row[]
+  close(): void
+}
+
+/** Opens the record of a running gateway for reading. */
+export function openRecords(file: string): CallRecords {
+  const db = new Database(file, { readonly: true })
+  const calls = db.prepare<[string], CallRow>('SELECT * FROM call_logs WHERE session_id = ?')
+  const call = db.prepare<[string], CallRow>('SELECT * FROM call_logs WHERE id = ?')
+  const attempts = db.prepare<[string], AttemptRow>(
+    'SELECT * FROM call_attempts WHERE call_id = ? ORDER BY n',
+  )
+  const count = db.prepare<[], number>('SELECT count(*) FROM call_logs').pluck()
+  return {
+    calls: (nonce) => calls.all(nonce),
+    call: (id) => call.get(id),
+    attempts: (id) => attempts.all(id),
+    count: () => count.get()!,
+    all: <Row>(sql: string) => db.prepare<[], Row>(sql).all(),
+    close: () => void db.close(),
+  }
+}
+
+/** Checks that an inference that has just arrived is on record. */
+export function checkInference(world: SimulatedWorld, { nonce, provider, model }: Inference): string | null {
+  if (nonce === null) return `${provider} got an inference that no client asked for`
+  const attempts = world.records.calls(nonce).flatMap(({ id }) => world.records.attempts(id))
+  const sent = world.inferences
+    .get(nonce)!
+    .filter((each) => each.provider === provider && each.model === model).length
+  const recorded = attempts.filter(
+    (each) => each.provider === provider && each.model === model && each.outcome !== 'not_sent',
+  )
+  if (recorded.length < sent)
+    return `${nonce}: ${provider}/${model} got ${sent} inferences, ${recorded.length} attempts are on record`
+  return null
+}
+
+/** Checks what a client was told, at each moment, against the record. */
+export function checkTold(world: SimulatedWorld, { nonce, head, answer, event }: Sent): string | null {
+  if (!head || !answer) return null
+  const said = `${head.start} ${JSON.stringify(head.headers)} ${answer.body}`
+  if (/sk-sim-|wbkey-/.test(said)) return `${nonce}: a secret reaches the client`
+  const others = [...said.matchAll(new RegExp(NONCE, 'g'))].filter(([other]) => other !== nonce)
+  if (others.length > 0) return `${nonce}: the client gets data of ${others[0]![0]}`
+  const id = head.headers['x-gateway-request-id']
+  const status = Number(head.start.split(' ')[1])
+  if (status >= 300 || id === undefined) return null
+  const record = world.records.call(id)
+  if (!record) return `${nonce}: the client got the id ${id}, which is not on record`
+  if (record.key_name !== event.key) return `${nonce}: the record belongs to ${record.key_name}`
+  const attempts = world.records.attempts(id)
+  const last = attempts.at(-1)!
+  const told = `${head.headers['x-gateway-provider']}/${head.headers['x-gateway-model']} in ${head.headers['x-gateway-attempts']}`
+  const count = attempts.filter(({ outcome }) => outcome !== 'not_sent').length
+  const isOnRecord = `${last.provider}/${last.model} in ${count}`
+  if (told !== isOnRecord) return `${nonce}: the client was told ${told}; on record is ${isOnRecord}`
+  return null
+}
+
+const COST = (TOKENS.input * PRICE.input + TOKENS.output * PRICE.output) / 1e6
+
+/** Checks everything, once all calls have ended. */
+export function checkAll(world: SimulatedWorld): string | null {
+  const { records } = world
+  for (const sent of world.sent) if (!sent.isOver) return `${sent.nonce} never ends`
+  const open = records.all<{ id: string; session_id: string }>(
+    'SELECT id, session_id FROM call_logs WHERE completed_at IS NULL',
+  )
+  if (open.length > 0) return `${open[0]!.session_id}: the record stays open`
+  const attempts = records.all<{ call_id: string }>(
+    "SELECT call_id FROM call_attempts WHERE outcome = 'open'",
+  )
+  if (attempts.length > 0) return `an attempt of ${attempts[0]!.call_id} stays open`
+  const reserved = records.all<{ usd: number }>('SELECT usd FROM key_reservations')
+  if (reserved.length > 0) return `${reserved.length} reservations remain`
+  if (MEMORY.bytes !== world.memory) return `${MEMORY.bytes} bytes of memory remain taken`
+  for (const sent of world.sent)
+    if (!sent.isChecked) {
+      const problem = checkCall(world, sent)
+      if (problem) return problem
+      sent.isChecked = true
+    }
+  return checkBudget(world) ?? checkRate(world)
+}
+
+/** Checks one call that has ended. */
+function checkCall(world: SimulatedWorld, sent: Sent): string | null {
+  const { nonce, head, answer, hasLeft, losses } = sent
+  const calls = world.records.calls(nonce)
+  const inferences = world.inferences.get(nonce) ?? []
+  const start = head?.start ?? 'no answer'
+  const mayBeRefused = ['bob', 'eve'].includes(sent.event.key) && start.includes(' 429 ')
+  if (world.isCalm && !start.includes(' 200 ') && !mayBeRefused)
+    return `${nonce} fails without a cause: ${start}`
+  if (calls.length > 1) return `${nonce} has ${calls.length} records`
+  const [call] = calls
+  if (!call) {
+    if (inferences.length > 0) return `${nonce}: ${inferences.length} inferences without a record`
+    return null
+  }
+  const attempts = world.records.attempts(call.id)
+  const left = [...inferences]
+  for (const { provider, model, outcome, status, n } of attempts) {
+    const at = left.findIndex((each) => each.provider === provider && each.model === model)
+    if (at >= 0 && outcome !== 'not_sent') left.splice(at, 1)
+    else if (at >= 0 && outcome === 'not_sent') continue
+    else if (
+      !['not_sent', 'unknown'].includes(outcome) &&
+      !(['aborted', 'timed_out'].includes(outcome) && status === null)
+    )
+      return `${nonce}: attempt ${n} is ${outcome}, but nothing reached ${provider}/${model}`
+  }
+  if (left.length > 0) return `${nonce}: ${left[0]!.provider} got an inference that is no attempt`
+  const last = inferences.at(-1)
+  if (call.state === 'completed') {
+    if (!last?.isSent) return `${nonce} is completed, but no provider sent a whole answer`
+    // Gemini's clients handle an unusable call of a tool themselves, so it is relayed as an answer.
+    if (last.deviation?.concludes.end === 'failed' && last.deviation.cause !== 'end-malformed-call')
+      return `${nonce} is completed, but ${last.deviation.id} is a failure`
+    if (!last.deviation && (call.tokens_input !== TOKENS.input || call.tokens_output !== TOKENS.output))
+      return `${nonce}: tokens ${call.tokens_input}, ${call.tokens_output} on record`
+    const cost = attempts.at(-1)!.cost_usd
+    if (!last.deviation && (cost === null || Math.abs(cost - COST) > 1e-9))
+      return `${nonce} costs ${cost} on record, not ${COST}`
+  }
+  const isCrashed = world.losses !== losses
+  if (answer?.isWhole && head) {
+    const status = Number(head.start.split(' ')[1])
+    const isGood = status === 200 && call.state !== 'completed'
+    if (isGood && !hasLeft && !isCrashed && !head.headers['transfer-encoding'])
+      return `${nonce} got a whole answer, but is ${call.state} on record`
+    if (call.status !== null && call.status !== status && !isCrashed && !hasLeft)
+      return `${nonce} got ${status}; on record is ${call.status}`
+  }
+  if (call.state === 'completed' && last && !last.deviation && answer?.isWhole) {
+    if (!answer.body.includes(`said-${nonce}`) || !answer.body.includes(`end-${nonce}`))
+      return `${nonce} is completed, but the client's answer is not whole`
+  }
+  if (call.state === 'completed' && !answer?.isWhole && !hasLeft && !isCrashed)
+    return `${nonce} is completed, but the client did not get all of it`
+  return null
+}
+
+/** Amount that is set aside for a call at least. */
+const SET_ASIDE = (MAX_TOKENS * PRICE.output) / 1e6
+
+/** Checks that a key passes its budget by at most one call, and by what calls cost beyond the amounts set aside. */
+function checkBudget(world: SimulatedWorld): string | null {
+  const spent = world.records.all<{ day: string; usd: number; most: number; beyond: number }>(
+    `SELECT date(created_at / 1000, 'unixepoch') AS day, sum(cost_usd) AS usd, max(cost_usd) AS most,
+       sum(max(0, cost_usd - ${SET_ASIDE})) AS beyond FROM call_logs WHERE key_name = 'bob' GROUP BY day`,
+  )
+  for (const { day, usd, most, beyond } of spent)
+    if (usd > BUDGET_USD + most + beyond + 1e-9)
+      return `bob spent ${usd} on ${day}, with a budget of ${BUDGET_USD}; a call cost at most ${most}`
+  return null
+}
+
+/** Checks that a key with a rate makes no more calls than two windows allow, between two deaths of a gateway. */
+function checkRate({ sent, records }: SimulatedWorld): string | null {
+  const admitted = sent.filter(({ nonce, event }) => event.key === 'eve' && records.calls(nonce).length > 0)
+  for (const [n, { at, losses, nonce }] of admitted.entries()) {
+    const later = admitted[n + 2 * RATE.requests]
+    if (later && later.losses === losses && later.at - at < RATE.perMs)
+      return `${nonce} and more than ${2 * RATE.requests} other calls of eve in ${RATE.perMs} ms`
+  }
+  return null
+}

@@ -1,0 +1,117 @@
+// The gateway, the keys and the providers of a simulation, and what its clients send.
+import { createHash } from 'node:crypto'
+import type { Deed, SimulatedDialect, SimulatedProvider } from './provider.ts'
+
+export const PROVIDERS: readonly SimulatedProvider[] = (
+  [
+    ['one', 'chat'],
+    ['two', 'chat'],
+    ['anth', 'messages'],
+    ['resp', 'responses'],
+    ['gem', 'gemini'],
+  ] as const
+).map(([name, dialect]) => ({
+  name,
+  dialect,
+  origin: `http://${name}.test`,
+  key: `sk-sim-${name}-0123456789`,
+}))
+
+export const KEY_NAMES = ['ann', 'bob', 'eve', 'root'] as const
+type KeyName = (typeof KEY_NAMES)[number]
+export const keyOf = (name: KeyName): string => `wbkey-${name}-0123456789`
+
+/** US dollars per million tokens. */
+export const PRICE = { input: 1_000, output: 2_000 }
+export const BUDGET_USD = 0.2
+export const RATE = { requests: 6, perMs: 10_000 }
+/** Output that every call asks for at most, tokens. */
+export const MAX_TOKENS = 20
+
+/** Routes and direct models that calls name, with the dialect in which no call is translated. */
+export const MODELS: Readonly<Record<string, SimulatedDialect | null>> = {
+  auto: 'chat',
+  mix: null,
+  'one/m-one': 'chat',
+  'anth/m-anth': 'messages',
+  'resp/m-resp': 'responses',
+  'gem/m-gem': 'gemini',
+}
+
+/** Writes the configuration. */
+export const configurationIn = ({ durability, reloads }: { durability: string; reloads: number }): string =>
+  `server: { host: 127.0.0.1, port: 0, memory: 64MiB, max_calls: 90, headers_timeout: 1h, request_timeout: 1h }
+data: nowhere
+durability: ${durability}
+providers:
+${PROVIDERS.map(({ name, dialect, origin }) => `  ${name}: { dialect: ${dialect}, base_url: "${origin}${dialect === 'gemini' ? '/v1beta' : '/v1'}", key: $${name} }`).join('\n')}
+models: { ${PROVIDERS.map(({ name }) => `${name}/m-${name}: { price: { input: ${PRICE.input}, output: ${PRICE.output} } }`).join(', ')} }
+routes:
+  auto: { targets: [{ model: one/m-one }, { model: two/m-two }] }
+  mix: { strategy: weighted, targets: [{ model: anth/m-anth, weight: ${1 + (reloads % 3)} }, { model: one/m-one }, { model: gem/m-gem }, { model: resp/m-resp }] }
+resilience: { connect: 2s, stream_first_event: 4s, answer: 8s, idle: 4s, retries: 1, cooldown: ${reloads % 2 === 0 ? '3s' : '0s'} }
+keys:
+${KEY_NAMES.map((name) => `  - { name: ${name}, role: ${name === 'root' ? 'admin' : 'client'}, digest: "sha256:${createHash('sha256').update(keyOf(name)).digest('hex')}"${name === 'bob' ? `, budget: { usd: ${BUDGET_USD}, per: day }` : name === 'eve' ? `, rate: { requests: ${RATE.requests}, per: ${RATE.perMs / 1000}s }` : ''} }`).join('\n')}
+`
+
+export const MANNERS = [
+  'reads',
+  'leaves',
+  'leaves at the start',
+  'stalls',
+  'sends half',
+  'sends slowly',
+  'closes its side',
+  'pipelines',
+] as const
+
+/** A call of a client. */
+export interface CallEvent {
+  readonly kind: 'call'
+  readonly key: KeyName
+  readonly dialect: SimulatedDialect
+  readonly model: string
+  readonly stream: boolean
+  /** Words of the prompt. */
+  readonly size: number
+  readonly client: (typeof MANNERS)[number]
+  /** Ways in which the providers answer the attempts, in their order; then rightly. */
+  readonly deeds: readonly Deed[]
+  readonly n: number
+  /** Turns of the event loop that follow. */
+  readonly turns: number
+}
+
+/** Returns the path and the body of a call. */
+export function requestOf(
+  { dialect, model, stream, size }: CallEvent,
+  nonce: string,
+): { path: string; body: string } {
+  const content = `ask ${nonce} ${'word '.repeat(size)}`
+  const messages = [{ role: 'user', content }]
+  switch (dialect) {
+    case 'chat':
+      return {
+        path: '/v1/chat/completions',
+        body: JSON.stringify({ model, messages, stream, max_tokens: MAX_TOKENS }),
+      }
+    case 'messages':
+      return {
+        path: '/v1/messages',
+        body: JSON.stringify({ model, messages, stream, max_tokens: MAX_TOKENS }),
+      }
+    case 'responses':
+      return {
+        path: '/v1/responses',
+        body: JSON.stringify({ model, input: content, stream, store: false, max_output_tokens: MAX_TOKENS }),
+      }
+    case 'gemini':
+      return {
+        path: `/v1beta/models/${encodeURIComponent(model)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+        body: JSON.stringify({
+          contents: [{ role: 'user', parts: [{ text: content }] }],
+          generationConfig: { maxOutputTokens: MAX_TOKENS },
+        }),
+      }
+  }
+}

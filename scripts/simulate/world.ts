@@ -1,0 +1,488 @@
+// One history of a simulation: a gateway that is started, used, stopped and killed, its clients, its providers and its
+// operator. Plays the events in their order. `invariants.ts` says what must hold.
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Loaded, parseConfig } from '../../src/config/load.ts'
+import { createGateway, type Gateway } from '../../src/gateway/create-gateway.ts'
+import { MEMORY } from '../../src/shared/memory.ts'
+import { claim, databaseFile } from '../../src/store/sqlite/open.ts'
+import { SimulatedDisk } from './disk.ts'
+import type { Event } from './events.ts'
+import {
+  type CallRecords,
+  checkAll,
+  checkInference,
+  checkTold,
+  openRecords,
+  type Sent,
+} from './invariants.ts'
+import { HttpReader, type Message, Network, type Reach } from './network.ts'
+import {
+  deviationOf,
+  type Inference,
+  NONCE,
+  type ProviderAsk,
+  type SimulatedProvider,
+  serveProvider,
+} from './provider.ts'
+import { type CallEvent, configurationIn, KEY_NAMES, keyOf, PROVIDERS, requestOf } from './setup.ts'
+import type { Dice, VirtualClock } from './time.ts'
+
+/** Parent of all directories: in memory, because a real disk waits for each sync. */
+const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
+/** Directory with an empty database, of which each history gets a copy. */
+let blank: string | undefined
+function blankDatabase(): string {
+  if (blank === undefined) {
+    blank = mkdtempSync(join(PLACE, 'waybill-simulated-'))
+    process.on('exit', () => rmSync(blank!, { recursive: true, force: true }))
+    claim(blank, Date.now()).release()
+  }
+  return databaseFile(blank)
+}
+
+const CALM = ['call', 'wait', 'read', 'reload', 'jump', 'settle']
+const isCalm = (event: Event): boolean =>
+  CALM.includes(event.kind) &&
+  (event.kind !== 'call' || (event.client === 'reads' && event.deeds.every(({ how }) => how === 'answers')))
+
+/** Configurations by their text, because parsing takes longer than a start. */
+const parsed = new Map<string, Loaded>()
+
+export class SimulatedWorld {
+  readonly clock: VirtualClock
+  readonly dice: Dice
+  readonly journal: string[] = []
+  readonly ledger: Inference[] = []
+  /** Inferences by the client's request. */
+  readonly inferences = new Map<string, Inference[]>()
+  readonly sent: Sent[] = []
+  readonly reach = new Map<string, Reach>()
+  /** Number of gateways that died, or could not write the ends of their calls. */
+  losses = 0
+  /** True if nothing but right calls and answers happens, so that all calls succeed. */
+  isCalm = false
+  /** Memory that an earlier history kept. */
+  readonly memory = MEMORY.bytes
+  crashes = 0
+  /** Number of the present data directory. */
+  #life = 0
+  calls = 0
+  records!: CallRecords
+  finding: string | null = null
+  readonly #root: string
+  readonly #durability: string
+  #reloads = 0
+  #gateway: Gateway | null = null
+  #network!: Network
+  #disk!: SimulatedDisk
+  /** Number of points until the process dies; null if it does not. */
+  #pointsLeft: number | null = null
+  #part = 1
+  #again = 0
+  #isDead = false
+  /** Number of the present event. */
+  step = 0
+  /** Inferences that arrived after their gateway had died. */
+  #late: Inference[] = []
+
+  constructor(clock: VirtualClock, dice: Dice) {
+    this.clock = clock
+    this.dice = dice
+    this.#root = mkdtempSync(join(PLACE, 'waybill-simulated-'))
+    this.#durability = dice.weighted([
+      ['process', 3],
+      ['full', 1],
+    ])
+    mkdirSync(this.#directory(), { mode: 0o700 })
+    copyFileSync(blankDatabase(), databaseFile(this.#directory()))
+  }
+
+  /** Plays the events. Returns the finding that ends the history, or null. */
+  async play(events: readonly Event[]): Promise<string | null> {
+    this.isCalm = events.every(isCalm)
+    try {
+      await this.#start()
+      for (const event of events) {
+        this.step++
+        await this.#do(event)
+        await this.turns(event.turns)
+        await this.#dieIfDue()
+        if (this.finding) break
+      }
+      if (!this.finding) await this.#settle()
+    } catch (error) {
+      this.fail(String((error as Error).stack))
+    }
+    try {
+      await this.#end()
+    } catch (error) {
+      this.fail(`the gateway does not stop: ${(error as Error).message}`)
+    }
+    rmSync(this.#root, { recursive: true, force: true })
+    return this.finding
+  }
+
+  note(what: string): void {
+    this.journal.push(`${this.step} ${(this.clock.monotonic() % 1e9) | 0} ${what}`)
+  }
+
+  fail(what: string): void {
+    if (this.finding) return
+    this.finding = what
+    this.note(`FINDING ${what}`)
+  }
+
+  #hold(problem: string | null): void {
+    if (problem !== null) this.fail(problem)
+  }
+
+  readonly turns = async (count = 2): Promise<void> => {
+    for (let n = 0; n < count; n++) await nextTurn()
+  }
+
+  #directory = (): string => join(this.#root, `life-${this.#life}`)
+  #load = (): Loaded => {
+    const text = configurationIn({ durability: this.#durability, reloads: this.#reloads })
+    const env = Object.fromEntries(PROVIDERS.map(({ name, key }) => [name, key]))
+    const loaded = parsed.get(text) ?? parseConfig(text, 'simulated.yaml', { env })
+    parsed.set(text, loaded)
+    return { ...loaded, config: { ...loaded.config, data: this.#directory() } }
+  }
+
+  async #start(): Promise<void> {
+    this.#isDead = false
+    this.#disk = new SimulatedDisk(this.#directory(), (disk, what) => this.#point(disk, what))
+    this.#network = new Network(
+      this.dice,
+      (origin, far) => {
+        const provider = PROVIDERS.find((each) => each.origin === origin)!
+        serveProvider(provider, far, this.dice, (request, asked) => this.#arrived(provider, request, asked))
+      },
+      (origin) => this.reach.get(origin) ?? 'up',
+    )
+    const error = (fields: object, said?: string) => {
+      if (/internal error|entry of the process log/.test(said ?? ''))
+        this.fail(`${said}: ${JSON.stringify(fields)}`)
+    }
+    const started = createGateway({
+      ...this.#load(),
+      ...{
+        clock: this.clock,
+        threads: false,
+        sockets: this.#network.sockets,
+        page: new URL('file:///nowhere/'),
+      },
+      log: { error, warn() {}, info() {}, debug() {} } as never,
+      onDoubt: (reason) => this.fail(`the state of the record is unknown: ${reason}`),
+    })
+    this.#gateway = await this.#during(started)
+    this.records = openRecords(databaseFile(this.#directory()))
+    this.note(`life ${this.#life} begins with ${this.records.count()} calls on record`)
+    for (const each of this.#late.splice(0)) this.#hold(checkInference(this, each))
+    for (const each of this.sent) this.#hold(checkTold(this, each))
+  }
+
+  /** Lets turns and time pass until a promise is settled. */
+  async #during<Value>(promise: Promise<Value>): Promise<Value> {
+    let isSettled = false
+    const settle = () => {
+      isSettled = true
+    }
+    promise.then(settle, settle)
+    for (let tries = 0; !isSettled; tries++) {
+      await this.turns(1)
+      if (tries % 50 === 49) await this.clock.advance(10, this.turns)
+      if (tries > 100_000) throw new Error('nothing happens any more')
+    }
+    return promise
+  }
+
+  #point(disk: SimulatedDisk, what: string): void {
+    if (disk !== this.#disk || this.#isDead || this.#pointsLeft === null) return
+    this.#pointsLeft--
+    if (this.#pointsLeft === 0 && what.startsWith('before')) disk.before = disk.look()
+    if (this.#pointsLeft < 0) this.#die(what)
+  }
+
+  /** The process dies: nothing that it does from now on has an effect. */
+  #die(what: string): void {
+    this.#isDead = true
+    this.#pointsLeft = this.#again > 0 ? this.#again : null
+    this.#again = 0
+    this.crashes++
+    this.note(
+      `the gateway dies ${what}, ${this.#disk.before ? `${Math.floor(this.#part * 100)} % written` : 'at rest'}`,
+    )
+    this.#network.die()
+    this.#disk.copy(join(this.#root, `life-${this.#life + 1}`), this.#part)
+  }
+
+  async #dieIfDue(): Promise<void> {
+    while (this.#isDead) {
+      this.#network.sever()
+      this.#disk.refuses = null
+      const gateway = this.#gateway
+      this.#gateway = null
+      this.records?.close()
+      if (gateway) await this.#during(gateway.close(0))
+      this.#disk.forget()
+      const last = this.#directory()
+      this.#life++
+      this.losses += 1
+      await this.#start()
+      rmSync(last, { recursive: true, force: true })
+    }
+  }
+
+  async #do(event: Event): Promise<void> {
+    switch (event.kind) {
+      case 'call':
+        this.#call(event)
+        break
+      case 'wait':
+        await this.clock.advance(event.ms, this.turns)
+        break
+      case 'leave': {
+        const open = this.sent.filter(({ isOver }) => !isOver)
+        const one = open[event.n % Math.max(1, open.length)]
+        if (!one) break
+        one.hasLeft = true
+        this.note(`${one.nonce} leaves`)
+        one.far.cut(event.n % 2 === 0)
+        break
+      }
+      case 'read':
+        this.#read(event.n)
+        break
+      case 'reach': {
+        const { origin } = PROVIDERS[event.n % PROVIDERS.length]!
+        this.reach.set(origin, event.how)
+        this.note(`${origin} ${event.how}`)
+        break
+      }
+      case 'crash':
+        this.note(`a crash in ${event.points} points`)
+        if (this.#pointsLeft !== null || event.points === 0) this.#die('between two turns')
+        else this.#pointsLeft = event.points
+        this.#part = event.part
+        this.#again = event.again
+        break
+      case 'disk':
+        this.#disk.refuses = event.how
+        this.note(`writes fail: ${event.how}`)
+        break
+      case 'reload':
+        this.#reloads++
+        this.#gateway!.reload(this.#load)
+        this.note('reload')
+        break
+      case 'jump':
+        this.clock.jump(event.ms)
+        this.note(`the clock jumps by ${event.ms} ms`)
+        break
+      case 'restart':
+        await this.#restart()
+        break
+      case 'settle':
+        await this.#settle()
+        break
+    }
+  }
+
+  /** Stops the gateway as an operator does, and starts it again on the same directory. */
+  async #restart(): Promise<void> {
+    this.note('restart')
+    if (this.#disk.refuses) this.losses++
+    const gateway = this.#gateway!
+    await this.#during(gateway.close(1_000))
+    if (this.#isDead) return
+    this.#gateway = null
+    await this.clock.advance(100, this.turns) // what was written arrives after the end of the process, too
+    this.#network.sever()
+    this.records.close()
+    this.#disk.forget()
+    await this.#start()
+  }
+
+  #call(event: CallEvent): void {
+    const nonce = `n${this.calls++}-${event.key}`
+    const { path, body } = requestOf(event, nonce)
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      ...['host: localhost', `authorization: Bearer ${keyOf(event.key)}`, 'content-type: application/json'],
+      ...[`content-length: ${Buffer.byteLength(body)}`, `x-session-id: ${nonce}`],
+      ...(event.dialect === 'messages' ? ['anthropic-version: 2023-06-01'] : []),
+    ]
+    const request = `${head.join('\r\n')}\r\n\r\n${body}`
+    const sent: Sent = {
+      nonce,
+      event,
+      losses: this.losses,
+      at: this.clock.monotonic(),
+      head: null,
+      answer: null,
+      isOver: false,
+      isChecked: false,
+      hasLeft: false,
+      far: null!,
+    }
+    this.sent.push(sent)
+    this.note(`${nonce} ${event.dialect} ${event.model}${event.stream ? ' streamed' : ''}, ${event.client}`)
+    const again = event.client === 'pipelines' ? 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n' : null
+    const messages: Message[] = []
+    const began = (message: Message) => {
+      messages.push(message)
+      if (messages.length > 1) return
+      sent.head = message
+      sent.answer = message
+      this.note(`${nonce} gets ${message.start}`)
+      this.#hold(checkTold(this, sent))
+    }
+    const ended = (message: Message) => {
+      if (message === sent.answer) this.#over(sent)
+    }
+    const reader = new HttpReader(began, ended)
+    sent.far = this.#network.connect(() => ({
+      data: (bytes) => {
+        reader.feed(bytes)
+        if (sent.head && event.client === 'leaves at the start') {
+          sent.hasLeft = true
+          sent.far.cut(event.n % 2 === 0)
+        }
+      },
+      end: () => reader.end(),
+      gone: () => {
+        reader.end()
+        this.#over(sent)
+      },
+    }))
+    const { far } = sent
+    if (event.client === 'stalls') far.stall(true)
+    if (event.client === 'sends half') far.send(request.slice(0, Math.max(1, request.length - 1 - event.n)))
+    else if (event.client === 'sends slowly') {
+      const middle = request.length >> 1
+      far.send(request.slice(0, middle))
+      this.clock.after(event.n + 1, () => far.send(request.slice(middle)))
+    } else far.send(again === null ? request : request + again)
+    if (event.client === 'closes its side') far.send(null)
+    if (event.client === 'leaves') {
+      this.clock.after(event.n, () => {
+        sent.hasLeft = true
+        far.cut(event.n % 2 === 0)
+      })
+    }
+  }
+
+  #over(sent: Sent): void {
+    if (sent.isOver) return
+    sent.isOver = true
+    this.note(
+      `${sent.nonce} is over${sent.answer?.isWhole ? '' : ', cut'}: ${sent.answer?.body.length ?? 0} bytes`,
+    )
+    this.#hold(checkTold(this, sent))
+    // Each client has one connection, which it closes after its answer.
+    if (sent.far.isOpen && sent.event.client !== 'pipelines') sent.far.cut(false)
+  }
+
+  #arrived(
+    provider: SimulatedProvider,
+    request: Message,
+    { model, isStream, nonce }: ProviderAsk,
+  ): Inference {
+    const event = nonce === null ? undefined : this.sent.find((each) => each.nonce === nonce)?.event
+    const before = this.inferences.get(nonce ?? '') ?? []
+    const deed = event?.deeds[before.length] ?? { how: 'answers', n: 3 }
+    const deviation = deviationOf(provider.dialect, deed, isStream)
+    const inference: Inference = { nonce, provider: provider.name, model, deed, deviation, isSent: false }
+    this.ledger.push(inference)
+    this.inferences.set(nonce ?? '', [...before, inference])
+    this.note(`inference ${nonce} ${provider.name}/${model} ${deed.how}`)
+    const wire = `${request.start} ${JSON.stringify(request.headers)} ${request.body}`
+    if (wire.includes('wbkey-')) this.fail(`${provider.name} gets a client's key`)
+    for (const other of PROVIDERS)
+      if (other !== provider && wire.includes(other.key))
+        this.fail(`${provider.name} gets the key of ${other.name}`)
+    if (this.#isDead) this.#late.push(inference)
+    else this.#hold(checkInference(this, inference))
+    return inference
+  }
+
+  /** Reads as a client or an operator does. */
+  #read(n: number, check: (json: { reserved_usd?: number }) => void = () => {}): void {
+    const key = KEY_NAMES[Math.floor(n / 12) % KEY_NAMES.length]!
+    const one = this.sent[n % Math.max(1, this.sent.length)]
+    const paths = [
+      '/api/usage/request-logs?limit=50',
+      '/api/usage/logs',
+      '/api/sessions',
+      '/api/keys/me',
+      '/api/usage/history?window=24h',
+      '/v1/models',
+      '/api/routes',
+      '/readyz',
+      '/api/usage/refused-calls',
+      `/api/usage/request-logs?session_id=${one?.nonce}`,
+      `/api/usage/request-logs/${one?.head?.headers['x-gateway-request-id'] ?? 'none'}`,
+      '/api/cloud/model/resolve?model=mix',
+    ]
+    const path = paths[n % paths.length]!
+    const ended = (message: Message) => {
+      const isForeign = [...message.body.matchAll(new RegExp(NONCE, 'g'))].some(
+        ([nonce]) => !nonce.endsWith(key),
+      )
+      if (key !== 'root' && isForeign) this.fail(`${key} reads calls of other keys at ${path}`)
+      if (/sk-sim-|wbkey-/.test(message.body)) this.fail(`a secret is in the answer to ${path}`)
+      this.note(
+        `${key} reads ${path}: ${message.start} ${message.body.length > 0 ? createHash('sha256').update(message.body).digest('hex').slice(0, 8) : ''}`,
+      )
+      if (message.start.includes(' 200 ') && message.body.startsWith('{')) check(JSON.parse(message.body))
+      far.cut(false)
+    }
+    const reader = new HttpReader(() => {}, ended)
+    const far = this.#network.connect(() => ({
+      data: (bytes) => reader.feed(bytes),
+      end: () => far.cut(false),
+      gone() {},
+    }))
+    far.send(`GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${keyOf(key)}\r\n\r\n`)
+  }
+
+  /** Lets all calls end, and checks everything. */
+  async #settle(): Promise<void> {
+    this.#disk.refuses = null
+    for (const each of this.sent)
+      if (!each.isOver && each.event.client === 'sends half') {
+        each.hasLeft = true
+        each.far.cut(true)
+      }
+    await this.clock.advance(60_000, this.turns)
+    await this.#dieIfDue()
+    for (const each of this.sent) {
+      if (each.far.isBlocked && !this.#isDead)
+        this.fail(`${each.nonce}: the gateway still holds an answer that nobody reads`)
+      each.far.stall(false)
+    }
+    this.#read(3 + 12 * KEY_NAMES.indexOf('bob'), ({ reserved_usd: usd }) => {
+      if (usd !== 0) this.fail(`${usd} USD of bob's budget are set aside without a call`)
+    })
+    await this.clock.advance(20_000, this.turns)
+    await this.#dieIfDue()
+    this.#pointsLeft = null
+    if (!this.finding) this.#hold(checkAll(this))
+    this.note(`settled: ${this.records.count()} calls on record, ${this.ledger.length} inferences`)
+  }
+
+  async #end(): Promise<void> {
+    this.#pointsLeft = null
+    this.#network.die()
+    this.#network.sever()
+    this.records?.close()
+    if (this.#gateway) await this.#during(this.#gateway.close(0))
+    this.#disk.forget()
+  }
+}

@@ -1,0 +1,160 @@
+// `waybill run --keep` and `waybill replay SESSION --until N` with a program of several turns.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { answer, type Script } from '../../mocks/test-upstream.ts'
+import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
+import { type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
+
+const KEY = 'wb-a-key-of-tests'
+
+/** A program that holds a conversation of some turns, and prints each answer as it came. */
+const AGENT = `
+const messages = []
+for (let turn = 1; turn <= Number(process.env.TURNS); turn++) {
+  messages.push({ role: 'user', content: (process.env.ASKS ?? 'turn') + ' ' + turn })
+  const answer = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: 'Bearer ' + process.env.OPENAI_API_KEY,
+      'x-gateway-session-id': process.env.OWN_SESSION ?? process.env.WAYBILL_SESSION_ID,
+    },
+    body: JSON.stringify({ model: 'auto', messages, stream: turn % 2 === 0 }),
+  })
+  const text = await answer.text()
+  console.log(answer.status + ' ' + JSON.stringify(text))
+  if (answer.status !== 200) process.exit(3)
+  messages.push({ role: 'assistant', content: text })
+}
+`
+
+/** Each answer is another one, so that only a replay says the same twice. */
+function changing(): Script {
+  let count = 0
+  return (response, received) => {
+    count++
+    const said = `answer ${count} ${Math.random()}`
+    if (!received.json.stream) return answer(said)(response, received)
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const event = (delta: object, finish_reason: string | null = null) =>
+      `data: ${JSON.stringify({ id: `c${count}`, model: 'm', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
+    response.end(`${event({ role: 'assistant', content: said })}${event({}, 'stop')}data: [DONE]\n\n`)
+  }
+}
+
+const start = (t: TestContext) =>
+  testGateway(t, {
+    providers: { alpha: changing() },
+    env: { WAYBILL_RESPONSES_KEY: 'k'.repeat(44) },
+    config: `routes: { auto: { targets: [ { model: alpha/m } ] } }
+keys: [ { name: k, digest: "sha256:${createHash('sha256').update(KEY).digest('hex')}" } ]`,
+  })
+
+async function waybill(t: TestContext, args: readonly string[], env: Record<string, string>, cwd?: string) {
+  const file = join(temporaryDirectory(t), 'agent.mjs')
+  writeFileSync(file, AGENT)
+  const child = spawn(process.execPath, [CLI, ...args, '--', process.execPath, file], {
+    env: { ...ENVIRONMENT, WAYBILL_KEY: KEY, TURNS: '4', ...env },
+    cwd,
+  })
+  const said = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (part) => (said.stdout += part))
+  child.stderr.setEncoding('utf8').on('data', (part) => (said.stderr += part))
+  const [code] = await once(child, 'close')
+  return { code, ...said, answers: said.stdout.trim().split('\n') }
+}
+
+const headers = { authorization: `Bearer ${KEY}` }
+const recorded = async (gateway: TestGateway, filter: string) =>
+  (await gateway.get(`/api/usage/request-logs?${filter}`, { headers })).json.data
+
+/** Runs the program, and returns its answers once all calls are kept. */
+async function keep(t: TestContext, gateway: TestGateway) {
+  const run = await waybill(t, ['run', '--keep', '--url', gateway.url], { OWN_SESSION: 'first' })
+  assert.equal(run.code, 0, run.stderr)
+  const calls = await recorded(gateway, 'session_id=first')
+  assert.equal(calls.length, 4)
+  for (const { id } of calls)
+    await until('the call is kept', async () => {
+      return (await gateway.get(`/api/usage/request-logs/${id}/kept`, { headers })).status === 200
+    })
+  return { answers: run.answers, calls: calls.reverse(), stderr: run.stderr }
+}
+
+test('a kept session answers up to a step byte for byte, and spends nothing beyond it without --live (STEP-05)', async (t) => {
+  const gateway = await start(t)
+  const { answers, stderr } = await keep(t, gateway)
+  assert.match(stderr, /kept for 7 days/)
+  const spent = gateway.received()
+  const { code, ...again } = await waybill(t, ['replay', 'first', '--until', '3', '--url', gateway.url], {})
+  assert.equal(code, 3, again.stderr)
+  assert.deepEqual(again.answers.slice(0, 3), answers.slice(0, 3))
+  assert.match(again.answers[3]!, /^400 .*--live/)
+  assert.match(again.stderr, /3 of 3 steps.*refused; --live sends it/)
+  assert.equal(gateway.received(), spent)
+  const whole = await waybill(
+    t,
+    ['replay', 'first', '--until', '4', '--url', gateway.url],
+    {},
+    temporaryDirectory(t),
+  )
+  assert.deepEqual([whole.code, whole.answers], [0, answers])
+  assert.equal(gateway.received(), spent)
+})
+
+test('with --live a branch is a session of its own, kept, with its parent on record (STEP-04, STEP-05)', async (t) => {
+  const gateway = await start(t)
+  const { answers, calls } = await keep(t, gateway)
+  const spent = gateway.received()
+  const { code, ...branch } = await waybill(
+    t,
+    ['replay', 'first', '--until', '2', '--live', '--url', gateway.url],
+    {},
+  )
+  assert.equal(code, 0, branch.stderr)
+  assert.deepEqual(branch.answers.slice(0, 2), answers.slice(0, 2))
+  assert.notEqual(branch.answers[2], answers[2])
+  assert.equal(gateway.received(), spent + 2)
+  const children = await recorded(gateway, `parent_id=${calls[1].id}`)
+  assert.equal(children.length, 2)
+  for (const { session_id, id } of children) {
+    assert.notEqual(session_id, 'first')
+    await until('the branch is kept', async () => {
+      return (await gateway.get(`/api/usage/request-logs/${id}/kept`, { headers })).status === 200
+    })
+  }
+})
+
+test('a call that differs from its step is refused, and the difference is told (STEP-05)', async (t) => {
+  const gateway = await start(t)
+  await keep(t, gateway)
+  const spent = gateway.received()
+  const { code, stderr } = await waybill(
+    t,
+    ['replay', 'first', '--until', '3', '--live', '--url', gateway.url],
+    {
+      ASKS: 'another turn',
+    },
+  )
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /0 of 3 steps.*step 1 differs in part 1, user text: it was "turn 1", and is "another turn 1"/,
+  )
+  assert.equal(gateway.received(), spent)
+  for (const [args, told] of [
+    [['replay', 'none', '--until', '1'], /no session "none" on record/],
+    [['replay', 'first', '--until', '9'], /the session has 4 steps/],
+    [['replay', 'first', '--until', 'x'], /--until takes the number of a step/],
+  ] as const)
+    assert.match((await waybill(t, [...args, '--url', gateway.url], {})).stderr, told)
+  await gateway.get('/api/kept/first', { method: 'DELETE', headers })
+  const gone = await waybill(t, ['replay', 'first', '--until', '1', '--url', gateway.url], {})
+  assert.match(gone.stderr, /step 1 of the session is not kept/)
+})
