@@ -105,6 +105,6 @@ test('a replay without recordings explains how to make them', async (t) => {
   assert.equal(code, 2)
   assert.equal(
     stderr,
-    'waybill: --recordings missing is not there; make it: waybill record --out missing -- true\n',
+    'waybill: --recordings missing is not there; make it: waybill record --out missing -- true; or replay a kept session with --until\n',
   )
 })

@@ -52,6 +52,12 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
   const connections = new WeakMap<Duplex, Connection>()
   // Node would cut every half-closed connection. The option to keep them is older than its documentation.
   Object.assign(server, { httpAllowHalfOpen: true })
+  // Node also closes connections whose clients have not read the end of an answer yet.
+  const turns = new Set<Turn>()
+  const closeIdle = server.closeIdleConnections.bind(server)
+  server.closeIdleConnections = () => {
+    if (![...turns].some(({ response }) => response.writableEnded)) closeIdle()
+  }
 
   const connection = (socket: Duplex) => {
     const connection: Connection = {
@@ -87,7 +93,9 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
 
   function run(connection: Connection, turn: Turn): void {
     connection.current = turn
+    turns.add(turn)
     const close = () => {
+      turns.delete(turn)
       connection.current = null
       const next = connection.waiting.shift()
       if (turn.request.socket.destroyed) return forget(connection)

@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
@@ -366,6 +368,35 @@ test('closing the gateway records how its open calls ended (LIFE-02)', async (t)
   assert.deepEqual(
     records.map((record) => record.state),
     ['aborted', 'aborted'],
+  )
+})
+
+test('a client that is still reading its answer when the gateway closes gets all of it (LIFE-02)', async (t) => {
+  const data = temporaryDirectory(t)
+  // More than the operating system holds for a client that does not read.
+  const gateway = await testGateway(t, { providers: { alpha: answer('x'.repeat(2 ** 24)) }, data })
+  const slow = await new Promise<IncomingMessage>((resolve) => {
+    const headers = { 'content-type': 'application/json' }
+    httpRequest(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers }, resolve).end(
+      JSON.stringify(ask('auto')),
+    )
+  })
+  const closed = gateway.gateway.close(60_000)
+  await until('the gateway accepts nothing more', () =>
+    fetch(gateway.url).then(
+      () => false,
+      () => true,
+    ),
+  )
+  const { choices } = JSON.parse(await text(slow))
+  assert.equal(choices[0].message.content.length, 2 ** 24)
+  await closed
+  const store = await openStore(options(data))
+  const { data: records } = await store.calls.list({}, { limit: 10 })
+  await store.close()
+  assert.deepEqual(
+    records.map((record) => record.state),
+    ['completed'],
   )
 })
 
