@@ -166,7 +166,8 @@ class GatewaySocket extends Duplex {
 
   override _write(bytes: Buffer, _: BufferEncoding, done: (error?: Error) => void): void {
     this.#active()
-    if (this.isDead || bytes.length === 0) done() // the last write of an answer may have no bytes
+    if (this.isDead || bytes.length === 0)
+      done() // the last write of an answer may have no bytes
     else if (!this.#far.isOpen) done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
     else this.#far.take(bytes, done)
   }
