@@ -5,19 +5,31 @@ import { dirname, join } from 'node:path'
 import { parse } from 'yaml'
 
 const TESTS = /[.-]test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$/
-const IMPORT = /(?:\bfrom|\bimport\()\s*'(\.[^']+)'/g
+const IMPORT = /(?:^(?:import|export) (type )?[\w$\s{},*]*?\bfrom|^import|\bimport\()\s*'(\.[^']+)'/gm
 
 /** Folder -> folders that it may import. */
 type ImportRules = ReadonlyMap<string, readonly string[]>
 
-/** Rows of folders.yaml: names of folders, with what they are and what they may import. */
-export const readFolders = (): [names: string[], row: { what: string; may: string[] }][] =>
-  Object.entries<{ what: string; may: string[] }>(
-    parse(readFileSync(join(import.meta.dirname, 'folders.yaml'), 'utf8')),
-  ).map(([names, row]) => [names.split(', '), row])
+interface Row {
+  readonly what: string
+  /** Folders that it may import. */
+  readonly may: readonly string[]
+  /** For an optional part: the files of other folders that may import more of it than types. */
+  readonly doors?: readonly string[]
+}
+
+/** Rows of folders.yaml, with the names of their folders. */
+export const readFolders = (): [names: string[], row: Row][] =>
+  Object.entries<Row>(parse(readFileSync(join(import.meta.dirname, 'folders.yaml'), 'utf8'))).map(
+    ([names, row]) => [names.split(', '), row],
+  )
 
 export const rules: ImportRules = new Map(
   readFolders().flatMap(([names, { may }]) => names.map((name) => [name, [...names, ...may]] as const)),
+)
+
+const doors = new Map(
+  readFolders().flatMap(([names, row]) => names.map((name) => [name, row.doors] as const)),
 )
 
 /** Returns the longest folder of the rules that holds `file`, or null. */
@@ -30,11 +42,14 @@ export const folderOf = (rules: ImportRules, file: string): string | null =>
  * Returns the reason why `file` may not import `target` (paths from the root), or null if the import is
  * allowed. Tests may import anything.
  */
-export function offence(rules: ImportRules, file: string, target: string): string | null {
+export function offence(rules: ImportRules, file: string, target: string, isType = false): string | null {
   if (TESTS.test(file) || !file.includes('/') || !/^(src|mocks|conformance|scripts)\//.test(target))
     return null
   const [from, to] = [folderOf(rules, file), folderOf(rules, target)]
   if (from === null) return `${file}: its folder is missing in scripts/check/folders.yaml`
+  const through = to === null || to === from ? undefined : doors.get(to)
+  if (through && !isType && !through.includes(file) && !/^(scripts|conformance)\//.test(file))
+    return `${file}: ${to} is optional; only ${through.join(', ')} may import more of it than types`
   if (to !== null && rules.get(from)!.includes(to)) return null
   return `${file}: ${from} may not import ${target}; it may import ${rules.get(from)!.join(', ')}`
 }
@@ -73,7 +88,7 @@ function main(): void {
   )
   const found = [...texts].flatMap(([file, text]) =>
     [...text.matchAll(IMPORT)]
-      .map(([, target]) => offence(rules, file, join(dirname(file), target!)))
+      .map(([, type, target]) => offence(rules, file, join(dirname(file), target!), type !== undefined))
       .filter((each) => each !== null),
   )
   found.push(...unusedExports(texts))

@@ -102,6 +102,14 @@ export const previousResponseNotFound = (why: string): GatewayError =>
     { param: 'previous_response_id' },
   )
 
+/** Returns the error for a request that becomes too large with the conversation before it. */
+export const conversationTooLong = (limit: number): GatewayError =>
+  new GatewayError(
+    'body_too_large',
+    `The conversation before this request is larger than ${limit} bytes, which no request may be. Send a shorter one, or let the operator raise server.body_limit.`,
+    { param: 'previous_response_id' },
+  )
+
 /** Thrown for a configuration that cannot be used. `problems` are complete lines for a person. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'

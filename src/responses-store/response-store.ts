@@ -1,7 +1,7 @@
 // Responses that the gateway itself stores: request and answer, encrypted, for the key of the call. A
 // response contains its own input and output and names the previous response. Independent of dialects and the
 // database.
-import { GatewayError } from '../core/errors.ts'
+import { conversationTooLong, GatewayError } from '../core/errors.ts'
 import { sleep } from '../shared/clock.ts'
 import { MEMORY, type MemoryShare, REQUEST_WEIGHT } from '../shared/memory.ts'
 import { resultInTurn } from '../shared/turns.ts'
@@ -176,11 +176,3 @@ async function takeOwn(keyName: string | null, bytes: number): Promise<MemorySha
   }
   return share
 }
-
-/** Returns the error for a request that becomes too large with the conversation before it. */
-export const conversationTooLong = (limit: number): GatewayError =>
-  new GatewayError(
-    'body_too_large',
-    `The conversation before this request is larger than ${limit} bytes, which no request may be. Send a shorter one, or let the operator raise server.body_limit.`,
-    { param: 'previous_response_id' },
-  )

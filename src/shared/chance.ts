@@ -15,7 +15,7 @@ const SYSTEM_CHANCE: Chance = { uuid: randomUUID, bytes: randomBytes, number: Ma
 /** The chance in use. */
 export let chance = SYSTEM_CHANCE
 
-/** Makes a chance the one of this process. Returns a function that ends this. */
+/** Replaces the source of chance in this process. Returns a function that ends this. */
 export function useChance(used: Chance): () => void {
   chance = used
   return () => {
