@@ -24,10 +24,12 @@ export interface ConversationPart {
 
 type Role = ConversationPart['role']
 
+type KeptBodies = Pick<KeptCall, 'request' | 'status' | 'content_type' | 'answer'>
+
 /** Returns the parts of a call at an endpoint. Empty for a dialect without conversations, and for what cannot be read. */
 export function partsOfKept(
   endpoint: string,
-  kept: KeptCall,
+  kept: KeptBodies,
 ): { readonly input: ConversationPart[]; readonly output: ConversationPart[] } {
   const dialect = dialectAt(endpoint)
   return dialect?.blocks
@@ -53,7 +55,10 @@ function inputOf(blocks: NonNullable<Dialect['blocks']>, request: string): Conve
 
 const PEER: Peer = { family: '', host: '', model: '', facts: {}, returnsReasoning: true }
 
-function outputOf(upstream: UpstreamDialect, { status, content_type, answer }: KeptCall): ConversationPart[] {
+function outputOf(
+  upstream: UpstreamDialect,
+  { status, content_type, answer }: KeptBodies,
+): ConversationPart[] {
   if (status !== 200) return []
   const parts = new AnswerParts(PEER, new Losses())
   try {

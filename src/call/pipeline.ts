@@ -79,7 +79,7 @@ export class ClientCall extends GeneralCall<UpstreamExchange> implements Answeri
   /** The request as received, with the items that it names. Null if it names none. */
   #turn: string | null = null
   /** The request as received, if the gateway can keep calls. */
-  #received = ''
+  #received: { readonly request: string; readonly forwarded: readonly string[] } | null = null
   #kept: Keeping | null = null
   #trace!: CallTrace
   #hit: CachedAnswer | undefined
@@ -114,7 +114,8 @@ export class ClientCall extends GeneralCall<UpstreamExchange> implements Answeri
    */
   begin(body: JsonBody, read: ReadRequest): void {
     try {
-      if (this.context.kept) this.#received = body.text
+      const { forwarded } = read.request
+      if (this.context.kept) this.#received = { request: body.text, forwarded }
       const plain = read.request.isBackground ? plainIfRunHere(this.dialect, body, read, this.context) : null
       this.#runsHere = plain !== null
       if (plain === null) this.#find(body, read)
@@ -382,10 +383,11 @@ export class ClientCall extends GeneralCall<UpstreamExchange> implements Answeri
     const { kept, keptKeys, config } = this.context
     const { caller, isKept, rest, query, path } = this.admitted
     const { name } = this.route
-    const request = this.#received
-    this.#received = ''
+    const received = this.#received
+    this.#received = null
     if (!isKept && !keptKeys.has(caller.name) && !(name !== null && config.routes[name]?.keep)) return null
-    if (kept) return kept.begin(this.call, { path: path.replace('*', rest), query, request }, this.response)
+    if (kept && received)
+      return kept.begin(this.call, { path: path.replace('*', rest), query, ...received }, this.response)
     throw new GatewayError(
       'invalid_request',
       'This gateway cannot keep calls, because it has no key to encrypt them: `openssl rand -base64 32 | waybill key set WAYBILL_RESPONSES_KEY`, then restart it.',

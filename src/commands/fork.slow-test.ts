@@ -13,6 +13,7 @@ import {
   streamed,
 } from '../../mocks/test-upstream.ts'
 import { samples as gemini } from '../dialects/gemini/test-samples.ts'
+import { samples as messages } from '../dialects/messages/test-samples.ts'
 import { after } from '../shared/boundary.ts'
 import { runCli, startServer } from '../test/test-cli.ts'
 import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
@@ -167,36 +168,49 @@ test('a call that is not kept, an unknown model and contradicting options are er
   assert.equal(gateway.received(), 1)
 })
 
-test('a call with the model in its path is forked by another path (STEP-07)', async (t) => {
-  const gateway = await testGateway(t, {
-    providers: {
-      alpha: (res) => res.writeHead(200, { 'content-type': 'application/json' }).end(gemini.answer('m', {})),
-    },
-    dialects: { alpha: ['gemini'] },
-    config: 'routes: { auto: { targets: [ { model: alpha/m } ] } }',
-    env: { WAYBILL_RESPONSES_KEY: 'k'.repeat(44) },
-  })
-  const { headers } = await gateway.get('/keep/v1beta/models/auto:generateContent', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: gemini.request('auto', false),
-  })
-  const id = headers.get('x-gateway-request-id')!
-  const kept = async () => (await gateway.get(`/api/usage/request-logs/${id}/kept`)).status === 200
-  await until('the call is kept', kept)
-  const words = [
-    '--model',
-    'alpha/other',
-    '--live',
-    '--url',
-    gateway.url,
-    '--config',
-    join(gateway.data, 'none.yaml'),
-  ]
-  const { code, stdout, stderr } = await runCli(['fork', id, ...words])
-  assert.equal(code, 0, stderr)
-  assert.match(stdout, /alpha\/other/)
-  assert.match(gateway.upstream.alpha!.ledger.at(-1)!.path, /models\/other:generateContent/)
+const OTHERS = {
+  gemini: {
+    samples: gemini,
+    path: '/v1beta/models/auto:generateContent',
+    sentTo: /models\/other:generateContent/,
+    headers: { 'x-goog-request-params': 'model=auto' },
+  },
+  messages: {
+    samples: messages,
+    path: '/v1/messages',
+    sentTo: /\/messages$/,
+    headers: { 'anthropic-version': '2023-01-01', 'anthropic-beta': 'context-1m-2025-08-07,new' },
+  },
+}
+test('a call is forked with the headers that its provider got, by another path if that names the model (STEP-07)', async (t) => {
+  for (const [dialect, { samples, path, sentTo, headers }] of Object.entries(OTHERS)) {
+    const gateway = await testGateway(t, {
+      providers: {
+        alpha: (res) =>
+          res.writeHead(200, { 'content-type': 'application/json' }).end(samples.answer('m', {})),
+      },
+      dialects: { alpha: [dialect] },
+      config: 'routes: { auto: { targets: [ { model: alpha/m } ] } }',
+      env: { WAYBILL_RESPONSES_KEY: 'k'.repeat(44) },
+    })
+    const made = await gateway.get(`/keep${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': 'not-kept', ...headers },
+      body: samples.request('auto', false),
+    })
+    const id = made.headers.get('x-gateway-request-id')!
+    const kept = async () => (await gateway.get(`/api/usage/request-logs/${id}/kept`)).status === 200
+    await until('the call is kept', kept)
+    const access = ['--url', gateway.url, '--config', join(gateway.data, 'none.yaml')]
+    const { code, stdout, stderr } = await runCli(['fork', id, '--model', 'alpha/other', '--live', ...access])
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /alpha\/other/)
+    const [, sent] = gateway.upstream.alpha!.ledger
+    assert.ok(sent)
+    assert.match(sent.path, sentTo)
+    for (const [name, value] of Object.entries(headers)) assert.equal(sent.headers[name], value)
+    assert.doesNotMatch(JSON.stringify(sent.headers), /not-kept/)
+  }
 })
 
 const KILLS = Number(process.env.WAYBILL_KILLS ?? 2)

@@ -227,7 +227,7 @@ const CLOSE_MS = 10_000
 /** Sends the request with another model. A failure is part of the result. */
 async function sendAgain(
   { url, config, keyFile, env, call: id, keep }: ForkOptions,
-  { path, query, request }: KeptBodies,
+  { path, query, headers: relayed, request }: KeptBodies,
   parent: Recorded,
   model: string,
   session: string,
@@ -236,6 +236,7 @@ async function sendAgain(
   const { find } = gatewayReads({ config, env, ...(url && { url }), ...(keyFile && { keyFile }) })
   const { target, body } = withModel(path, request, model)
   const headers = {
+    ...relayed,
     'content-type': 'application/json',
     'x-gateway-parent': id,
     'x-gateway-session-id': session,
@@ -254,14 +255,7 @@ async function sendAgain(
     )
     isRefused = answer.status >= 400
     if (isRefused) error = `${answer.status}: ${messageOf(answer.text)}`
-    const kept = {
-      path,
-      query,
-      request: '{}',
-      status: answer.status,
-      content_type: type,
-      answer: answer.text,
-    }
+    const kept = { request: '{}', status: answer.status, content_type: type, answer: answer.text }
     output = partsOfKept(parent.endpoint, kept).output
   } catch (thrown) {
     error = thrown instanceof GatewayAccessError ? thrown.reason : (thrown as Error).message

@@ -58,6 +58,7 @@ export const keptBodies = z.looseObject({
   id: z.string(),
   path: z.string(),
   query: z.string(),
+  headers: z.record(z.string(), z.string()).default({}),
   request: z.string(),
   input: z.array(part),
   output: z.array(part),

@@ -4,10 +4,14 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import Database from 'better-sqlite3'
 import { answer, chunk, DONE, fail, type Script, stream } from '../../mocks/test-upstream.ts'
 import { ALL } from '../dialects/test-samples.ts'
+import { createSealer } from '../responses-store/sealer.ts'
 import { SYSTEM_CLOCK } from '../shared/clock.ts'
 import { dated } from '../shared/test-clock.ts'
+import { databaseFile } from '../store/sqlite/open.ts'
 import { ask, type Setup, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
 
@@ -83,6 +87,65 @@ const pathOf = (path: string, streaming: boolean) =>
   path
     .replace('*', 'alpha/m')
     .replace('generateContent', streaming ? 'streamGenerateContent?alt=sse' : 'generateContent')
+
+const RELAYED = {
+  messages: { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'a, b', 'anthropic-new': 'CANARY-1' },
+  responses: { 'openai-beta': 'c=v1', 'x-codex-window-id': 'CANARY-2' },
+  gemini: { 'x-goog-request-params': 'CANARY-3' },
+  chat: {},
+}
+const SECRETS = {
+  cookie: 'a=SECRET-CANARY',
+  'x-openai-actor-authorization': 'SECRET-CANARY',
+  'anthropic-session-token': 'SECRET-CANARY',
+  'x-goog-user-project': 'SECRET-CANARY',
+  'x-goog-api-client': 'gl-node/24',
+  'x-other': 'SECRET-CANARY',
+}
+test('of the headers, those are kept that are relayed to the provider and hold no secret, and as unreadable as the body (STEP-01, STEP-02)', async (t) => {
+  for (const [name, dialect, samples] of ALL) {
+    const relayed = RELAYED[name as keyof typeof RELAYED]
+    if (!relayed) continue
+    const gateway = await start(t, {
+      providers: { alpha: (res) => res.writeHead(200, JSON_TYPE).end(samples.answer('m', {})) },
+      dialects: { alpha: [name] },
+      config: `routes: { auto: { targets: [ { model: alpha/m } ] } }
+keys: [ { name: ann, digest: "${digest('key-of-ann')}" } ]`,
+    })
+    const path = `/keep${pathOf(dialect.client.path, false)}`
+    const headers = { ...JSON_TYPE, ...as('ann'), 'x-api-key': 'key-of-ann', ...SECRETS, ...relayed }
+    const body = samples.request('alpha/m', false)
+    const made = await gateway.get(path, { method: 'POST', headers, body })
+    assert.equal(made.status, 200, made.text)
+    const id = made.headers.get('x-gateway-request-id')
+    await untilKept(gateway, id, as('ann'))
+    assert.deepEqual((await kept(gateway, id, as('ann'))).json.headers, relayed)
+    for (const [name, value] of Object.entries(relayed))
+      assert.equal(gateway.upstream.alpha!.ledger[0]!.headers[name], value)
+    await gateway.gateway.close()
+    assert.equal(holds(gateway.data, 'CANARY'), false)
+  }
+})
+
+test('a call that was kept before headers were is read without them', async (t) => {
+  const gateway = await start(t)
+  const { id, asked } = await keepOne(gateway)
+  await gateway.gateway.close()
+  const sealer = createSealer(KEY.WAYBILL_RESPONSES_KEY)
+  const place = JSON.stringify([id, 'calls of '])
+  const database = new Database(databaseFile(gateway.data))
+  const { sealed } = database.prepare('SELECT sealed FROM kept_responses WHERE id = ?').get(id) as any
+  const { headers, ...old } = JSON.parse(gunzipSync(sealer.open(sealed, place)).toString())
+  assert.deepEqual(headers, {})
+  const again = sealer.seal(gzipSync(JSON.stringify(old)), place)
+  assert.equal(
+    database.prepare('UPDATE kept_responses SET sealed = ? WHERE id = ?').run(again, id).changes,
+    1,
+  )
+  database.close()
+  const { status, json } = await kept(await start(t, { data: gateway.data }), id)
+  assert.deepEqual([status, json.request, json.headers], [200, asked, {}])
+})
 
 test('a failed call is kept with its error, and a call of a tool as a part (STEP-01)', async (t) => {
   const gateway = await start(t, { providers: { alpha: fail(400) } })

@@ -23,6 +23,9 @@ const keptResponse = z.strictObject({
   id: z.uuid(),
   path: z.string(),
   query: z.string(),
+  headers: z
+    .record(z.string(), z.string())
+    .describe('the headers that were relayed to the provider and hold no secret'),
   request: z.string().describe('the body as the client sent it'),
   status: z.int(),
   content_type: z.string().nullable(),

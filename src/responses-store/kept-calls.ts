@@ -1,5 +1,5 @@
-// Calls whose bodies are kept because their client, their key or their route asks for it: the request as it was received
-// and the answer as the client got it, compressed and encrypted, beside the stored responses. Independent of dialects and
+// Calls whose bodies are kept because their client, their key or their route asks for it: the request as it was received,
+// with the headers that are relayed, and the answer as the client got it, compressed and encrypted, beside the stored responses. Independent of dialects and
 // the database.
 import type { ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
@@ -16,15 +16,22 @@ import { OtherKeyError, type Sealer } from './sealer.ts'
 export interface KeptCall {
   readonly path: string
   readonly query: string
+  /** Headers that are relayed to the provider, without those that may hold a secret. */
+  readonly headers: Readonly<Record<string, string>>
   readonly request: string
   readonly status: number
   readonly content_type: string | null
   readonly answer: string
 }
 
+interface ReceivedRequest extends Pick<KeptCall, 'path' | 'query' | 'request'> {
+  /** Headers that are relayed to the provider, as alternating names and values. */
+  readonly forwarded: readonly string[]
+}
+
 export interface KeptCalls {
   /** Begins to keep a call that is on record: its request, and all that is written to its client. */
-  begin(call: Call, request: Pick<KeptCall, 'path' | 'query' | 'request'>, response: ServerResponse): Keeping
+  begin(call: Call, request: ReceivedRequest, response: ServerResponse): Keeping
   /**
    * Returns a call; null if none of this key is kept under this id. Throws if it cannot be decrypted. `room` takes memory
    * before it is allocated.
@@ -61,17 +68,25 @@ const READING_WEIGHT = 20
 
 const [zipped, unzipped] = [promisify(gzip), promisify(gunzip)]
 
+/** Names of headers that may hold a secret, and the one that only names the client's library. */
+const NOT_KEPT = /auth|cookie|credential|key|passw|secret|signature|token(?!s)|api-client/i
+
 /** Owner of a key's rows. Names of keys have no blank, so no stored response is found under it. */
 const ownerOf = (keyName: string | null): string => `calls of ${keyName ?? ''}`
 
 export function createKeptCalls({ rows, sealer, days, now, onFault }: KeptCallsOptions): KeptCalls {
   const placeOf = (id: string, owner: string) => JSON.stringify([id, owner])
   return {
-    begin({ id, keyName }, request, response) {
+    begin({ id, keyName }, { forwarded, ...request }, response) {
       const owner = ownerOf(keyName)
       const copy = new AnswerCopy(response, keyName, request.request.length)
+      const headers = Object.fromEntries(
+        forwarded.flatMap((name, at) =>
+          at % 2 === 0 && !NOT_KEPT.test(name) ? [[name, forwarded[at + 1]!]] : [],
+        ),
+      )
       const save = async () => {
-        const kept: KeptCall = { ...request, ...copy.taken() }
+        const kept: KeptCall = { ...request, headers, ...copy.taken() }
         const packed = await zipped(JSON.stringify(kept))
         const sealed = sealer.seal(packed, placeOf(id, owner))
         await rows.keep({ id, keyName: owner, previous: null, expiresAt: now() + days * DAY, sealed })
@@ -93,7 +108,8 @@ export function createKeptCalls({ rows, sealer, days, now, onFault }: KeptCallsO
       if (!row || row.expiresAt <= now()) return null
       try {
         const text = await unzipped(sealer.open(row.sealed, placeOf(id, owner)))
-        return { ...JSON.parse(text.toString()), expiresAt: row.expiresAt }
+        // Older ones have no headers.
+        return { headers: {}, ...JSON.parse(text.toString()), expiresAt: row.expiresAt }
       } catch (error) {
         const why = error instanceof OtherKeyError ? 'it was encrypted with another key' : 'it is damaged'
         throw new GatewayError('response_unreadable', `The kept call '${id}' cannot be read: ${why}.`)
