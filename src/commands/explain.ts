@@ -1,6 +1,5 @@
 // `waybill conform --list` and `waybill conform explain ID…`: print the requirements for people. Start
 // nothing.
-import measure from 'fast-string-truncated-width'
 import {
   PROFILES,
   profileRows,
@@ -8,6 +7,7 @@ import {
   readRequirements,
 } from '../../conformance/requirements/requirements.ts'
 import { table } from '../terminal/table.ts'
+import { wrapped } from '../terminal/width.ts'
 
 /** Maximum width, in characters, because wider text is hard to read. */
 const MAX_WIDTH = 100
@@ -67,14 +67,3 @@ function pageOf(row: Requirement, columns: number): string {
 
 const levelIn = ({ level, level_waybill }: Requirement): string =>
   level_waybill === undefined ? level : `${level} (Waybill: ${level_waybill})`
-
-/** Breaks text between words into lines of at most `columns` characters. */
-function wrapped(text: string, columns: number): string[] {
-  const lines: string[] = []
-  for (const word of text.split(/\s+/)) {
-    const longer = `${lines.at(-1) ?? ''} ${word}`.trim()
-    if (lines.length > 0 && measure(longer).width <= columns) lines[lines.length - 1] = longer
-    else lines.push(word)
-  }
-  return lines
-}

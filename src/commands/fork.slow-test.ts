@@ -46,7 +46,7 @@ async function forking(t: TestContext, more = '') {
     await until('the call is kept', async () => (await kept(id)).status === 200)
     const fork = (...words: string[]) =>
       runCli(['fork', id, '--config', file, '--url', gateway.url, ...words])
-    return { id, body, fork }
+    return { id, body, fork, file }
   }
   return { gateway, kept, keep }
 }
@@ -71,6 +71,35 @@ test('without --live the highest possible cost is printed, and nothing is sent (
       assert.match(stdout, /Nothing was sent; --live sends\.\n$/)
       assert.equal(gateway.received(), received)
     })
+})
+
+test('a call is named by its session and the number of its step, too', async (t) => {
+  const { gateway, keep } = await forking(t)
+  const { fork } = await keep({ max_tokens: 500 })
+  const { id, file } = await keep({ max_tokens: 900 })
+  const ofStep = (step: string, session = 'origin') =>
+    runCli([
+      'fork',
+      session,
+      step,
+      '--model',
+      'alpha/model-a',
+      '--json',
+      '--config',
+      file,
+      '--url',
+      gateway.url,
+    ])
+  assert.equal(JSON.parse((await ofStep('2')).stdout).call_id, id)
+  assert.notEqual(JSON.parse((await fork('--model', 'alpha/model-a', '--json')).stdout).call_id, id)
+  for (const [step, session, problem] of [
+    ['3', 'origin', 'the session has 2 steps, and no step 3'],
+    ['1', 'other', 'the record has no session "other"; `waybill sessions` lists them'],
+    ['0', 'origin', 'It is a number from 1 on.'],
+  ] as const) {
+    const { code, stderr } = await ofStep(step, session)
+    assert.deepEqual([code, stderr.includes(problem)], [2, true], stderr)
+  }
 })
 
 test('`--whatif` prices the tokens of the call at the other model', async (t) => {

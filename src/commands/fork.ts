@@ -16,6 +16,7 @@ import { parseExact } from '../shared/exact-json.ts'
 import { clean } from '../terminal/clean.ts'
 import { costText, duration, estimateText } from '../terminal/numbers.ts'
 import { table } from '../terminal/table.ts'
+import { wrapped } from '../terminal/width.ts'
 import { GatewayAccessError, namedGateway, senderTo } from './gateway-client.ts'
 import { complain, json as toJson, UsageError } from './output.ts'
 import {
@@ -27,10 +28,13 @@ import {
   type Recorded,
   recordOf,
   recordPath,
+  sessionCalls,
 } from './steps.ts'
 
 interface ForkOptions extends GatewayAccess {
+  /** Id of a call, or of the session of `step`. */
   readonly call: string
+  readonly step?: number
   readonly model: readonly string[]
   readonly times: number
   readonly live?: boolean
@@ -46,8 +50,10 @@ interface Asked {
 }
 
 /** Prints the cost, or sends the calls and prints the answers. Rejects if the call is not kept. */
-export async function fork(options: ForkOptions): Promise<void> {
-  const { call: id, model: names, times, live, whatif, json, config, env } = options
+export async function fork(given: ForkOptions): Promise<void> {
+  const id = given.step === undefined ? given.call : await callOfStep(given.call, given.step, given)
+  const options = { ...given, call: id }
+  const { model: names, times, live, whatif, json, config, env } = options
   if (live && whatif) throw new UsageError('--live sends, --whatif only prices; name one of them')
   const { read, find } = gatewayReads(options)
   const parent = await read(recordPath(id), recordOf)
@@ -95,6 +101,19 @@ export async function fork(options: ForkOptions): Promise<void> {
   complain(
     `they cost ${costText({ cost_usd: spent, cost_is_minimum: isMinimum })}; on record as the session ${session}`,
   )
+}
+
+/** Returns the id of a call by its session and the number that `waybill steps` shows. */
+async function callOfStep(session: string, step: number, access: GatewayAccess): Promise<string> {
+  const calls = await sessionCalls(session, gatewayReads(access).read)
+  const found = calls[step - 1]
+  if (!found)
+    throw new UsageError(
+      calls.length === 0
+        ? `the record has no session ${JSON.stringify(session)}; \`waybill sessions\` lists them`
+        : `the session has ${calls.length} ${calls.length === 1 ? 'step' : 'steps'}, and no step ${step}`,
+    )
+  return found.id
 }
 
 const resolution = z.looseObject({
@@ -323,13 +342,13 @@ function sideBySide(kept: KeptBodies, parent: Recorded, rows: readonly Answered[
 
 /** Returns the first lines of an answer, and its calls. */
 function linesOf(output: readonly StepPart[], error: string | null, width: number): string[] {
-  const wrapped = (text: string, lines: number) =>
-    clean(beginningOf(text, width * lines)).match(new RegExp(`.{1,${width}}`, 'gu')) ?? []
+  const begin = (text: string, lines: number) =>
+    wrapped(clean(beginningOf(text, width * lines)), width).slice(0, lines + 1)
   const said = output.filter(({ kind }) => kind === 'text').map(({ text }) => text)
   const calls = output.filter(({ kind }) => kind === 'call')
   return [
-    ...(error === null ? [] : wrapped(`failed: ${error}`, LINES)),
-    ...wrapped(said.join('\n'), LINES),
-    ...calls.flatMap(({ name, text }) => wrapped(`→ ${name} ${text}`, 2)),
+    ...(error === null ? [] : begin(`failed: ${error}`, LINES)),
+    ...begin(said.join('\n'), LINES),
+    ...calls.flatMap(({ name, text }) => begin(`→ ${name} ${text}`, 2)),
   ]
 }

@@ -65,6 +65,8 @@ export async function printSessions({
       options,
       right: ['calls', 'failed', 'tokens', 'cost'],
       shrink: ['last asked → went', 'session'],
+      drop: ['began', 'last call', 'tokens', 'failed', 'client', 'calls'],
+      least: { 'last asked → went': 24, session: 41 }, // an id that can be copied
       none: 'there are no sessions on record yet',
     },
   )
@@ -123,24 +125,21 @@ const listOf = <Answer>(path: string, shape: z.ZodType<Answer>, options: ListOpt
   return get(path, shape, AbortSignal.timeout(ANSWER_MS))
 }
 
-interface Look {
+interface Look extends Pick<Parameters<typeof table>[1], 'right' | 'shrink' | 'drop' | 'least'> {
   readonly options: ListOptions
-  readonly right: readonly string[]
-  readonly shrink: readonly string[]
   /** Text printed instead of an empty list. */
   readonly none: string
 }
 
 function show(data: unknown, head: readonly string[], rows: string[][], look: Look): void {
-  const { options, right, shrink, none } = look
+  const { options, none, ...widths } = look
   if (rows.length === 0) complain(none)
   if (options.json) process.stdout.write(`${toJson(data, 2)}\n`)
   else if (rows.length > 0)
     process.stdout.write(
       table([head, ...rows.map((row) => row.map(clean))], {
         columns: process.stdout.columns ?? null,
-        right,
-        shrink,
+        ...widths,
       }),
     )
 }

@@ -7,6 +7,7 @@ import {
   beginningOf,
   continuedBy,
   dearestSteps,
+  lasted,
   type SessionStep,
   type StepPart,
   sessionSteps,
@@ -219,9 +220,15 @@ export const stepJson = (step: ShownStep) => ({
 
 function asText({ session, steps, branchOf }: SessionSteps, full: boolean): string {
   const { session_id, calls, first_seen, last_seen } = session
-  const lasted = duration(Date.parse(last_seen) - Date.parse(first_seen))
+  const ran = duration(
+    lasted(
+      first_seen,
+      last_seen,
+      steps.map(({ call }) => call),
+    ),
+  )
   const counted = `${calls} ${calls === 1 ? 'call' : 'calls'}`
-  const lines = [`${session_id}: ${costText(session)}, ${counted}, ${lasted}, since ${first_seen}`]
+  const lines = [`${session_id}: ${costText(session)}, ${counted}, ${ran}, since ${first_seen}`]
   if (branchOf)
     lines.push(
       `a branch of the call ${branchOf.call}${branchOf.session === null ? '' : ` of the session ${branchOf.session}`}`,
@@ -276,6 +283,8 @@ export function stepRows(steps: readonly ShownStep[]): string[] {
     columns: columns(),
     right,
     shrink: ['asked → answered', 'purpose', 'state'],
+    drop: ['time', 'took', 'cached', 'out', 'new'],
+    least: { 'asked → answered': 30, purpose: 10, state: 9 },
   })
     .split('\n')
     .slice(0, -1)

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import {
   dearestSteps,
   firstDifference,
+  lasted,
   type StepBody,
   type StepCall,
   type StepPart,
@@ -268,3 +269,16 @@ for (const [title, [a, b, expected]] of Object.entries(DIFFERENCES))
     const found = firstDifference(steps(...a), steps(...b))
     assert.deepEqual(found && [found.a?.n ?? null, found.b?.n ?? null, found.by], expected)
   })
+
+test('a session lasts until the end of the call that ends last', () => {
+  const at = (second: number) => `2026-11-29T10:00:${String(second).padStart(2, '0')}.000Z`
+  const last = (...ends: (number | null)[]) =>
+    lasted(
+      at(0),
+      at(5),
+      ends.map((end) => ({ completed_at: end === null ? null : at(end) })),
+    )
+  assert.equal(last(20, 9), 20_000)
+  assert.equal(last(2, null), 5_000)
+  assert.equal(last(), 5_000)
+})

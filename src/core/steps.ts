@@ -323,6 +323,16 @@ export function askedAndAnswered(
   return [...new Set([call.requested_model || null, target, other])].filter(Boolean).join(' → ')
 }
 
+/** Returns the time from the first call of a session to the end of its last one, ms. An open call ends no later than it began. */
+export function lasted(
+  firstSeen: string,
+  lastSeen: string,
+  calls: readonly Pick<CallRecord, 'completed_at'>[],
+): number {
+  const ends = calls.flatMap(({ completed_at }) => completed_at ?? [])
+  return Math.max(...[lastSeen, ...ends].map(Date.parse)) - Date.parse(firstSeen)
+}
+
 /** Returns the size of a text in bytes. */
 export const sizeOf = (text: string): number => new TextEncoder().encode(text).length
 

@@ -33,7 +33,7 @@ interface Part {
 }
 
 /** What a piece says about its call. Empty texts say nothing. */
-export interface CallPiece {
+interface CallPiece {
   readonly id: string
   readonly name: string
   readonly kind?: CallBlock['kind']

@@ -98,7 +98,7 @@ function settingsOf(file: string, text: string): Readonly<Record<string, unknown
 const quote = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 
-export interface Receipt {
+interface Receipt {
   readonly file: string
   readonly key: Key
   readonly command: string

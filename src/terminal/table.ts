@@ -1,7 +1,7 @@
-// Formats a table for a terminal. Columns are as wide as needed. If there is not enough room, the widest
-// shrinkable columns are cut. Pure; writes to no stream.
-import truncated from 'fast-string-truncated-width'
-import { clean } from './clean.ts'
+// Formats a table for a terminal. Columns are as wide as needed. If there is not enough room, columns that may be left out
+// are, and then the widest shrinkable columns are cut. Pure; writes to no stream.
+import { clean, cut } from './clean.ts'
+import { cells as widthOf } from './width.ts'
 
 interface TableOptions {
   /** Width of the terminal in cells. Null if stdout is not a terminal; then nothing is cut. */
@@ -12,6 +12,10 @@ interface TableOptions {
   readonly right?: readonly (string | number)[]
   /** Columns that may be cut, by name, or by number without a header. */
   readonly shrink?: readonly (string | number)[]
+  /** Columns that are left out, the first one first, before a column of `least` is cut below its width; by name. */
+  readonly drop?: readonly string[]
+  /** Widths in cells that shrinkable columns keep while a column of `drop` is left, by name; default: MIN_COLUMN_WIDTH. */
+  readonly least?: Readonly<Record<string, number>>
   /** Prefix of each line. */
   readonly indent?: string
 }
@@ -22,16 +26,25 @@ const MIN_COLUMN_WIDTH = 6
 
 /** Returns the lines with their line ends. Omits control characters and columns that are empty in every row. */
 export function table(rows: readonly (readonly string[])[], options: TableOptions): string {
-  const { columns, header = true, right = [], shrink = [], indent = '' } = options
+  const { columns, header = true, right = [], shrink = [], drop = [], least = {}, indent = '' } = options
   const [first = []] = rows
   const cells = rows.map((row) => row.map(clean))
   const widths = first.map((_, i) => cells.reduce((most, row) => Math.max(most, widthOf(row[i] ?? '')), 0))
-  const shown = [...widths.keys()].filter((i) => widths[i]! > 0)
+  let shown = [...widths.keys()].filter((i) => widths[i]! > 0)
   const isOf = (list: readonly (string | number)[], i: number) => list.includes(header ? first[i]! : i)
-  const total = () => shown.reduce((sum, i) => sum + widths[i]!, GAP * (shown.length - 1) + indent.length)
+  const room = (of: (i: number) => number) =>
+    shown.reduce((sum, i) => sum + of(i), GAP * (shown.length - 1) + indent.length)
+  const needed = (i: number) =>
+    isOf(shrink, i) ? Math.min(widths[i]!, least[first[i]!] ?? MIN_COLUMN_WIDTH) : widths[i]!
+  for (const name of drop)
+    if (columns !== null && room(needed) > columns) shown = shown.filter((i) => first[i] !== name)
+  const total = () => room((i) => widths[i]!)
   const cuttable = shown.filter((i) => isOf(shrink, i))
   while (columns !== null && total() > columns) {
-    const widest = cuttable.reduce((a, b) => (widths[b]! > widths[a]! ? b : a), cuttable[0] ?? -1)
+    const spare = (i: number) => widths[i]! - needed(i)
+    const roomy = cuttable.filter((i) => spare(i) > 0)
+    const some = roomy.length > 0 ? roomy : cuttable
+    const widest = some.reduce((a, b) => (widths[b]! > widths[a]! ? b : a), some[0] ?? -1)
     if (widest < 0 || widths[widest]! <= MIN_COLUMN_WIDTH) break
     widths[widest]!--
   }
@@ -46,11 +59,8 @@ export function table(rows: readonly (readonly string[])[], options: TableOption
     .join('')
 }
 
-const widthOf = (text: string): number => truncated(text).width
-
 function fit(text: string, width: number, right: boolean): string {
-  const { index, ellipsed } = truncated(text, { limit: width, ellipsis: '…' })
-  const cut = ellipsed ? `${text.slice(0, index)}…` : text
-  const pad = ' '.repeat(Math.max(0, width - widthOf(cut)))
-  return right ? pad + cut : cut + pad
+  const shown = cut(text, width, widthOf)
+  const pad = ' '.repeat(Math.max(0, width - widthOf(shown)))
+  return right ? pad + shown : shown + pad
 }

@@ -63,7 +63,8 @@ export const addFork: CommandEntry = (program, { env, config }) => {
     .description(
       'send a kept call again to other models, and compare the answers; without --live, prints the highest possible cost and sends nothing',
     )
-    .argument('<call>', 'the id of the call, as in `waybill steps --json`')
+    .argument('<session>', 'the id of the session, or of the call itself without a step')
+    .argument('[step]', 'the number of the step, as in `waybill steps`', stepIn)
     .requiredOption('--model <id>', 'a model or a route to ask; repeat it for more', commaList)
     .option('--times <number>', 'how often each is asked, 1 to 100', timesIn, 1)
     .option('--live', 'send the calls; costs money')
@@ -75,9 +76,15 @@ export const addFork: CommandEntry = (program, { env, config }) => {
     .option(...GATEWAY_KEY)
     .addHelpText(
       'after',
-      example('waybill fork 01a200ee-4c97-7e14-8453-3dd0e569665c --model auto/cheap --live'),
+      example('waybill fork 5f0c61f0-7c1d-4a9e-9d53-2b8f0e6a1c77 5 --model auto/cheap --live'),
     )
-    .action(async (call, options) => (await import('../fork.ts')).fork({ call, ...options, env }))
+    .action(async (call, step, options) => (await import('../fork.ts')).fork({ call, step, ...options, env }))
+}
+
+/** Parses the number of a step; throws for other text. */
+function stepIn(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It is a number from 1 on.')
+  return Number(text)
 }
 
 /** Parses how often a call is repeated; throws for other text. */

@@ -16,7 +16,7 @@ export interface Note {
 type DialectName = (typeof DIALECT_NAMES)[number]
 
 /** A provider as described in a file. */
-export interface ForeignProvider {
+interface ForeignProvider {
   /** Proposed name. */
   readonly name: string
   readonly dialect: readonly DialectName[]

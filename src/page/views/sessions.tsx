@@ -4,6 +4,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { CallRecord } from '../../core/record.ts'
+import { lasted } from '../../core/steps.ts'
 import { fetchRead, useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { CallTable } from '../parts/call-table.tsx'
@@ -129,7 +130,7 @@ export function SessionView() {
             <Figure name="Cost" value={format.cost(data)} more={format.withoutCost(data)} />
             <Figure
               name="Lasted"
-              value={format.ms(Date.parse(data.last_seen) - Date.parse(data.first_seen))}
+              value={format.ms(lasted(data.first_seen, data.last_seen, calls))}
               more={`since ${format.time(data.first_seen)}`}
             />
           </dl>
