@@ -50,6 +50,8 @@ export interface TerminalInterface {
   readonly switchKeys?: readonly string[]
   /** Command that compacts the conversation. */
   readonly compact?: string
+  /** Size of the file that it reads, for an agent that compacts no short conversation; default: two lines. */
+  readonly noteBytes?: number
   /** Command that shows the context window. */
   readonly window?: string
   /** Settings for the status line with this command; absent if the agent has none. */
@@ -320,6 +322,7 @@ export const TESTED_AGENTS: readonly TestedAgent[] = [
       args: ['--yolo'],
       ready: /Type your message|> /,
       compact: '/compress',
+      noteBytes: 60_000,
       questions: [['trust', /trust this folder/i, ['Enter']]],
       line: (command) => ({
         '.qwen/settings.json': json({
@@ -357,6 +360,7 @@ export const TESTED_AGENTS: readonly TestedAgent[] = [
       files: () => ({}),
       ready: /Type your message/,
       compact: '/compress',
+      noteBytes: 60_000,
       questions: [
         ['trust', /trust this folder|Do you trust/i, ['Enter']],
         ['sign-in', /How would you like to authenticate/, ['Enter']],
@@ -442,6 +446,7 @@ export const TESTED_AGENTS: readonly TestedAgent[] = [
       args: [],
       ready: /\(auto\)/,
       compact: '/compact',
+      noteBytes: 60_000,
       questions: [['trust', /Trust this/i, ['Enter']]],
       switchTo: (model) => `/model waybill/${model}`,
       switchKeys: ['Enter'],

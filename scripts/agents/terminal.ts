@@ -33,6 +33,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const STEP_TIMEOUT_MS = 60_000
 const WIDTHS = [40, 60, 80, 200]
 const NOTE = 'The keeper sleeps at seven.'
+const LINE = 'The sea is calm, and no ship is in sight tonight.\n'
 /** Last words of the model in each turn. */
 const WORDS = ['Lantern one.', 'Lantern two.', 'Lantern three.', 'Lantern four.', 'Lantern five.'] as const
 /** Texts that no agent may show: a sign-in, an unknown model, or a wrong window. */
@@ -70,7 +71,10 @@ async function tryInTerminal(
   const home = mkdtempSync(join(tmpdir(), `waybill-${agent.name}-`))
   const work = join(home, 'work')
   for (const name of ['work', 'tmp']) mkdirSync(join(home, name))
-  writeFileSync(join(work, 'note.txt'), `The lamp is out.\n${NOTE}\n`)
+  writeFileSync(
+    join(work, 'note.txt'),
+    `The lamp is out.\n${NOTE}\n${LINE.repeat((terminal.noteBytes ?? 0) / LINE.length)}`,
+  )
   const stage = await openStage(
     { client: terminal.way, upstream: terminal.way, tools: true },
     scriptOf(agent, work, terminal.way),
@@ -183,7 +187,9 @@ async function compaction(screen: Screen, command: string, stage: AgentStage): P
     if (!call) return purposes.length === 0 ? 'not done' : 'did not go on'
     purposes.push(String(call.purpose))
   }
-  return `done, as ${purposes[0]}`
+  return /not beneficial/.test(screen.text())
+    ? `without effect, as ${purposes[0]}` // the agent threw the summary away
+    : `done, as ${purposes[0]}`
 }
 
 /** Key that `waybill run` gives to agents if there is none. */
@@ -206,8 +212,8 @@ keys: [ { name: terminal, digest: "sha256:${KEY_DIGEST}", budget: { usd: 0.00000
   await screen.type(`And now? ${stage.nonce}`)
   await sleep(15_000)
   const text = screen.text().replaceAll(/\s+/g, ' ')
-  const own = /[^.│■●⎿›]*\b(?:quota|rate limit|billing|429)\b[^.│■●⎿›]*/i.exec(text)
-  const shown = /key "terminal" has (?!a budget, but)/.test(text)
+  const own = /[^.│■●⎿›]*\b(?:quota|rate limit|usage limit|billing|429)\b[^.│■●⎿›]*/i.exec(text)
+  const shown = /key \\?"terminal\\?" has (?!a budget, but)/.test(text)
     ? 'our sentence'
     : (own?.[0].trim().slice(-60) ?? 'no reason')
   screen.keys('Escape')

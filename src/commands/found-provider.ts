@@ -1,5 +1,6 @@
 // Finds out what `waybill init` and `waybill provider` need to know about a provider: its address, dialect, models and
-// windows. Sends only requests for lists of models, which cost nothing.
+// windows. Sends only requests for lists and descriptions of models, which cost nothing and load no model.
+import { z } from 'zod'
 import { LOCAL_SERVERS, PRESETS } from '../config/presets.ts'
 import { DIALECTS } from '../dialects/registry.ts'
 import { listedModels } from '../models/listed.ts'
@@ -25,6 +26,8 @@ export interface FoundProvider {
   readonly models: readonly string[]
   /** Facts that the server told about its models. */
   readonly facts: Readonly<Record<string, { readonly context?: number; readonly type?: 'embedding' }>>
+  /** Models whose window is only known to be no longer than that. */
+  readonly atMost?: ReadonlySet<string>
   /** True for a server that computes its answers on the user's own machine. An unknown one may pass calls on to a provider. */
   readonly isFree: boolean
   /** Path of its list of models, if it has a better one than its dialect. */
@@ -136,7 +139,7 @@ export async function runningServers(env: Env): Promise<(FoundProvider & { liste
       const provider = localProvider(server, env)
       if (!isThisMachine(new URL(provider.baseUrl))) return []
       const { owner } = server
-      return withList(provider, null, { owner, ms: LOCAL_TIMEOUT_MS }).then(
+      return withList(provider, null, { owner, ms: LOCAL_TIMEOUT_MS, windows: false }).then(
         (each) => [each],
         () => [],
       )
@@ -146,6 +149,8 @@ export async function runningServers(env: Env): Promise<(FoundProvider & { liste
 }
 
 interface ListOptions {
+  /** False to leave out requests for windows that a list does not tell. */
+  readonly windows?: boolean
   /** Pattern of the owner in the list, for a port that many programs use. */
   readonly owner?: RegExp
   readonly ms?: number
@@ -158,7 +163,7 @@ interface ListOptions {
 export async function withList(
   provider: FoundProvider,
   key: string | null,
-  { owner = /./, ms = LIST_TIMEOUT_MS }: ListOptions = {},
+  { owner = /./, ms = LIST_TIMEOUT_MS, windows = true }: ListOptions = {},
 ): Promise<FoundProvider & { readonly listed: readonly string[] }> {
   const { text, base, dialect } = await listOf(provider, key, ms)
   const owners = [...text.matchAll(/"owned_by"\s*:\s*"([^"]*)"/g)].map(([, name]) => name!)
@@ -167,10 +172,11 @@ export async function withList(
   const types = new Map(entriesOf(text).map(({ id, type }) => [id, type]))
   const isEmbedding = (id: string) => types.get(id) === 'embeddings' || /embed|(^|\/)bge-|minilm/i.test(id)
   const chat = all.filter(({ model }) => !isEmbedding(model)).map(({ model }) => model)
+  const more = provider.name === 'ollama' && windows ? await ollamaWindows(base, all, ms) : null
   const facts = all.map(({ model, facts }) => [
     model,
     {
-      ...(facts.context && { context: facts.context }),
+      ...((more?.get(model) ?? facts).context && { context: (more?.get(model) ?? facts).context! }),
       ...(isEmbedding(model) && { type: 'embedding' as const }),
     },
   ])
@@ -178,7 +184,60 @@ export async function withList(
   return {
     ...{ ...provider, dialect, baseUrl: base, models: models.length > 0 ? models : chat.slice(0, 1) },
     ...{ facts: Object.fromEntries(facts), listed: all.map(({ model }) => model) },
+    atMost: new Set([...(more ?? [])].flatMap(([model, { isAtMost }]) => (isAtMost ? [model] : []))),
   }
+}
+
+const loadedModels = z.looseObject({
+  models: z.array(z.looseObject({ name: z.string(), context_length: z.int().positive() })),
+})
+const shownModel = z.looseObject({
+  parameters: z.string().optional(),
+  model_info: z.record(z.string(), z.unknown()).optional(),
+})
+
+/**
+ * Requests the windows of Ollama's models: of a loaded model the one in force, else the one that its Modelfile sets, else
+ * the longest that the model allows. Ollama then uses its own default, which it does not tell.
+ */
+async function ollamaWindows(base: string, all: readonly { readonly model: string }[], ms: number) {
+  const ask = async <Answer>(
+    path: string,
+    shape: z.ZodType<Answer>,
+    body?: object,
+  ): Promise<Answer | null> => {
+    const text = requestList(new URL(path, base).href, null, {}, ms, body)
+    return text.then((json) => shape.parse(JSON.parse(json))).catch(() => null) // older ones lack some of this
+  }
+  const loaded = new Map((await ask('/api/ps', loadedModels))?.models.map((each) => [each.name, each]))
+  const windowOf = async (model: string) => {
+    const shown = await ask('/api/show', shownModel, { model })
+    const longest = shown?.model_info?.[`${shown.model_info['general.architecture']}.context_length`]
+    const set = Number(/^num_ctx\s+(\d+)\s*$/m.exec(shown?.parameters ?? '')?.[1] ?? Number.NaN)
+    const limits = [longest, set].filter(
+      (each) => typeof each === 'number' && Number.isSafeInteger(each) && each > 0,
+    )
+    const inForce = loaded.get(model)?.context_length
+    const context = inForce ?? (limits.length > 0 ? Math.min(...(limits as number[])) : null)
+    const isAtMost = context !== null && inForce === undefined && Number.isNaN(set) && !isElsewhere(model)
+    return [model, { context, isAtMost }] as const
+  }
+  return new Map(await Promise.all(all.slice(0, MAX_MODELS).map(({ model }) => windowOf(model))))
+}
+
+/** Window of a local model, in tokens, which the instructions and a few files of a coding agent fill. */
+const SHORT_WINDOW = 32_768
+
+/** Returns what to do about the window of the first model; null if it is long enough, or nothing is known. */
+export function windowAdvice({ name, models, facts, atMost, isFree }: FoundProvider): string | null {
+  const [model = ''] = models
+  const context = facts[model]?.context
+  if (!isFree || context === undefined) return null
+  const tokens = `${context.toLocaleString('en-US')} tokens`
+  if (atMost?.has(model))
+    return `${name}/${model} is not loaded: its window is at most ${tokens}. Ollama uses a shorter one by default, and cuts longer prompts without an error; for a coding agent, start Ollama with OLLAMA_CONTEXT_LENGTH=64000`
+  if (context >= SHORT_WINDOW) return null
+  return `${name}/${model} has a window of ${tokens}, which is short for a coding agent; set a longer one in the server, and \`context\` in the file`
 }
 
 function entriesOf(text: string): { id?: unknown; type?: unknown }[] {
@@ -222,16 +281,18 @@ async function listOf(
   throw failure
 }
 
-/** Requests a list of models. Rejects with one line if there is none, or if it repeats the key. */
+/** Requests a list of models, or with a body the description of one. Rejects with one line if there is none, or if it repeats the key. */
 export async function requestList(
   url: string,
   key: string | null,
   headers: Readonly<Record<string, string>>,
   ms = LIST_TIMEOUT_MS,
+  body?: object,
 ): Promise<string> {
   let response: Response
+  const sent = body && { method: 'POST', body: JSON.stringify(body) }
   try {
-    response = await fetch(url, { headers, signal: AbortSignal.timeout(ms), redirect: 'error' })
+    response = await fetch(url, { ...sent, headers, signal: AbortSignal.timeout(ms), redirect: 'error' })
   } catch (error) {
     const { cause, message } = error as Error
     throw new Error(

@@ -16,6 +16,7 @@ import {
   providerFor,
   runningServers,
   settingsOf,
+  windowAdvice,
   withList,
 } from './found-provider.ts'
 import { keepKeyAndWarn, secretFromStdin } from './gateway-keys.ts'
@@ -55,6 +56,8 @@ export async function init({ file, env, say = print, ...given }: InitOptions): P
     if (line !== null) say(`  ${line}`)
     if (!found) throw new UsageError(`${name}: without its list of models, no model is known; ${REMEDY}`)
     chosen.push(found)
+    const advice = windowAdvice(found)
+    if (advice !== null) say(`  - ${advice}`)
   }
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, textOf(chosen, answers.prefer), { flag: 'wx' })

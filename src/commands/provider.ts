@@ -14,7 +14,14 @@ import { dollars } from '../terminal/numbers.ts'
 import { table } from '../terminal/table.ts'
 import { withEntry } from '../yaml/insert.ts'
 import { preparedEdit } from './config-file.ts'
-import { type FoundProvider, modelEntries, providerFor, settingsOf, withList } from './found-provider.ts'
+import {
+  type FoundProvider,
+  modelEntries,
+  providerFor,
+  settingsOf,
+  windowAdvice,
+  withList,
+} from './found-provider.ts'
 import { gatewayAddress } from './gateway-client.ts'
 import { keepKeyAndWarn, secretFromStdin } from './gateway-keys.ts'
 import { complain, print, json as toJson, UsageError } from './output.ts'
@@ -117,6 +124,8 @@ async function checked(provider: FoundProvider, key: string | null, check: boole
     try {
       const found = await withList(provider, key)
       print(`✓ ${name}: ${found.listed.length} models`)
+      const advice = windowAdvice(found)
+      if (advice !== null) print(`- ${advice}`)
       return found
     } catch (error) {
       complain(`${name}: its list of models cannot be read: ${(error as Error).message}`)
@@ -220,7 +229,7 @@ async function listed(name: string, config: Config, file: string, env: Env): Pro
     facts: {},
     isFree: false,
   }
-  const found = await withList(provider, secret)
+  const found = await withList(provider, secret, { windows: false })
   const missing = routedModels(config).filter(
     (id) => id.startsWith(`${name}/`) && !found.listed.includes(id.slice(name.length + 1)),
   )

@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { suite, type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
 import { runCli, startCli, startServer } from '../test/test-cli.ts'
@@ -26,11 +27,14 @@ async function server(t: TestContext, lists: Readonly<Record<string, unknown>>, 
   const asked: string[] = []
   const isAllowed = ({ headers }: IncomingMessage) =>
     key === undefined || headers.authorization === `Bearer ${key}` || headers['x-api-key'] === key
-  const http = createServer((request, response) => {
+  const http = createServer(async (request, response) => {
     asked.push(`${request.method} ${request.url}`)
     const calls = { '/v1/chat/completions': COMPLETION, '/v1/messages': MESSAGE }
     const answers: Readonly<Record<string, unknown>> = request.method === 'GET' ? lists : calls
-    const found = answers[request.url!]
+    const isShow = request.method === 'POST' && request.url === '/api/show'
+    const shown =
+      isShow && (lists['/api/show'] as Record<string, object>)?.[JSON.parse(await text(request)).model]
+    const found = shown || answers[request.url!]
     const status = isAllowed(request) ? (found ? 200 : 404) : 401
     request.resume()
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(found ?? {}))
@@ -51,6 +55,16 @@ const OLLAMA = {
   '/api/tags': { models: [{ name: 'qwen3:8b' }, { name: 'nomic-embed-text:latest' }] },
   '/v1/models': openAi(['nomic-embed-text:latest', 'qwen3:8b']),
 }
+/** An answer of Ollama's /api/show. The second length is the one before an extension, and no window. */
+const shown = (length: number, parameters?: string) => ({
+  ...(parameters && { parameters }),
+  details: { family: 'qwen3' },
+  model_info: {
+    'general.architecture': 'qwen3',
+    'qwen3.context_length': length,
+    'qwen3.rope.scaling.original_context_length': 7,
+  },
+})
 const LM_STUDIO = {
   '/v1/models': openAi(['gemma', 'bge-small']),
   '/api/v0/models': {
@@ -82,7 +96,7 @@ const emptyHome = (t: TestContext, env: Readonly<Record<string, string>> = {}) =
 }
 const NO_CALLS = (asked: readonly string[]) =>
   assert.deepEqual(
-    asked.filter((each) => !each.startsWith('GET ')),
+    asked.filter((each) => !/^GET |^POST \/api\/show$/.test(each)),
     [],
   )
 
@@ -116,6 +130,60 @@ suite('providers', () => {
     )
     assert.equal(existsSync(join(directory, 'keys.env')), false)
   })
+
+  const WINDOWS: Readonly<
+    Record<string, readonly [more: object, window: number | undefined, said: RegExp | null]>
+  > = {
+    'in force, if it is loaded': [
+      {
+        '/api/ps': { models: [{ name: 'qwen3:8b', context_length: 65_536 }] },
+        '/api/show': { 'qwen3:8b': shown(262_144, 'num_ctx 9000') },
+      },
+      65_536,
+      null,
+    ],
+    'in force and short': [
+      { '/api/ps': { models: [{ name: 'qwen3:8b', context_length: 4_096 }] } },
+      4_096,
+      /has a window of 4,096 tokens, which is short for a coding agent/,
+    ],
+    'of its Modelfile': [
+      {
+        '/api/ps': { models: [] },
+        '/api/show': {
+          'qwen3:8b': shown(262_144, 'stop "<x>"\nnum_ctx                        40000\ntop_k 20'),
+        },
+      },
+      40_000,
+      null,
+    ],
+    'of its Modelfile, but no longer than the model allows': [
+      { '/api/show': { 'qwen3:8b': shown(40_960, 'num_ctx 64000') } },
+      40_960,
+      null,
+    ],
+    'the longest, if nothing is set': [
+      { '/api/show': { 'qwen3:8b': shown(40_960) } },
+      40_960,
+      /at most 40,960 tokens\. Ollama uses a shorter one by default, .*OLLAMA_CONTEXT_LENGTH=64000\n/,
+    ],
+    'unknown in an older Ollama': [
+      { '/api/show': { 'qwen3:8b': { model_info: { 'qwen3.context_length': 'x' } } } },
+      undefined,
+      null,
+    ],
+  }
+  for (const [title, [more, window, said]] of Object.entries(WINDOWS))
+    test(`the window of a model of Ollama is ${title}`, async (t) => {
+      const ollama = await server(t, { ...OLLAMA, ...more })
+      const { options, config } = emptyHome(t, { OLLAMA_HOST: ollama.address })
+      const { code, stdout, stderr } = await runCli(['init', '--provider', 'ollama'], options)
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.equal(parse(config()).models['ollama/qwen3:8b'].context, window)
+      if (said) assert.match(stdout, said)
+      else assert.doesNotMatch(stdout, /window/)
+      NO_CALLS(ollama.asked)
+    })
 
   test('`init` writes the window that a server tells, and its rule for background calls is valid', async (t) => {
     const lmStudio = await server(t, LM_STUDIO)

@@ -108,6 +108,7 @@ export const PRESETS: readonly Preset[] = [
 
 /** Programs that serve models on the user's own machine, each with its usual port. They need no key. */
 export const LOCAL_SERVERS = [
+  // Its list has no windows; two other endpoints of it tell them.
   { name: 'ollama', port: 11_434, owner: /./, list: '/v1/models' },
   // Its own list also tells the windows of models.
   { name: 'lm-studio', port: 1_234, owner: /./, list: '/api/v0/models' },
