@@ -4,10 +4,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { estimateTokenCount } from 'tokenx'
 import type { Script } from '../../mocks/test-upstream.ts'
+import { seeded } from '../shared/seeded.ts'
 import { testGateway } from '../test/test-gateway.ts'
 import { sample } from '../test/test-size.ts'
 import { until } from '../test/test-until.ts'
+import { estimateTokens } from './token-estimate.ts'
 
 const LONG = 'what a model reads, in many words, '.repeat(300)
 const CODE = 'aB3+/x'.repeat(20_000)
@@ -205,4 +208,26 @@ test('an output limit above every number that counts is the largest, not a missi
       (await reserved(JSON.parse(`{"model":"auto","messages":[],"max_tokens":${limit}}`))) > 1e6,
       limit,
     )
+})
+
+/** Pieces of texts that stand for all ways in which tokenx divides a text. */
+const PIECES = [
+  ...['a', 'Z', '9', '12345678', 'word', 'Internationalization', "don't", '\0', '\x1c', '\x7f'],
+  ...[' ', '\t', '\n', '\n\n', '\r\n', '\v', '\u0085', '\u00a0', '\u2028', '\u3000', '\ufeff'],
+  ...['.', ',', '--', '_', '|', '(((((((', '…', '→', '’', '、', '。', '！', '・'],
+  ...['é', 'ß', 'š', 'я', 'ά', '中', '文', 'カ', '한', 'ｆ', '①', '😀', '👩‍👩‍👧', '\ud800', '\udc00'],
+]
+
+test('an estimate is exactly that of tokenx, for odd texts too', () => {
+  const random = seeded(1)
+  const upTo = (count: number) => Math.floor(random() * count)
+  const texts = [
+    () => Array.from({ length: upTo(14) }, () => PIECES[upTo(PIECES.length)]).join(''),
+    () => String.fromCharCode(...Array.from({ length: upTo(9) }, () => upTo(0x100))),
+    () => String.fromCharCode(...Array.from({ length: upTo(9) }, () => upTo(0x10000))),
+  ]
+  for (let n = 0; n < 30_000; n++) {
+    const text = texts[n % texts.length]!()
+    assert.equal(estimateTokens(text), estimateTokenCount(text), JSON.stringify(text))
+  }
 })

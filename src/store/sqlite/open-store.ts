@@ -3,6 +3,7 @@
 import Database from 'better-sqlite3'
 import { timeOfId } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { accountName } from '../../core/period.ts'
 import type { Chore, NoteChore } from '../../core/upkeep.ts'
 import { detached, every, stray } from '../../shared/boundary.ts'
 import { clock, sleep, type Timer } from '../../shared/clock.ts'
@@ -10,7 +11,7 @@ import { ArtifactBuffer } from '../artifact-buffer.ts'
 import { type Commit, type CommitHere, WriteQueue } from '../queue.ts'
 import type { CallLogReads, Reads } from '../reads.ts'
 import { storable } from '../storable.ts'
-import type { Journal, StoreOptions } from '../store.ts'
+import type { Journal, Spent, StoreOptions } from '../store.ts'
 import { refusedEnd } from '../writes.ts'
 import { openCallLogs } from './call-logs.ts'
 import { lostFile, noteFiles, type OpenFiles } from './data-files.ts'
@@ -51,7 +52,8 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     { file, files, descriptors, durability, retention, artifacts, fleet } satisfies WriterData,
     noteDeath,
   )
-  const asking = askUnlessDamaged(writer, onFailure)
+  const known = new Map<string, Spent>()
+  const asking = askUnlessDamaged(writer, onFailure, () => known.clear())
   const { ask, noteDamage } = asking
   let sureNow = clock.now
   let here: Here | null = null
@@ -112,7 +114,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     ...{ open, write, interrupted, background, openings: queue.openings },
     saveArtifact: (callId, weight, make) => artifactBuffer.add(callId, weight, make),
     calls: withBuffered(reader.reads, artifactBuffer),
-    spending: readSpending(db, noteDamage),
+    spending: readSpending(db, known, noteDamage),
     kept: keepThrough(ask),
     settle: seen,
     shipped: dropShipped(ask, onChore),
@@ -209,8 +211,15 @@ function openDatabase(directory: string, release: () => void) {
   }
 }
 
-/** Makes the function that sends requests to the writer thread, until the database proves to be damaged. */
-function askUnlessDamaged(writer: Pick<Thread, 'ask'>, onFailure: (reason: string) => void) {
+/**
+ * Makes the function that sends requests to the writer thread, until the database proves to be damaged. Calls `onAnswer`
+ * after each of them, because it may have changed the record.
+ */
+function askUnlessDamaged(
+  writer: Pick<Thread, 'ask'>,
+  onFailure: (reason: string) => void,
+  onAnswer: () => void,
+) {
   let damage: string | null = null
   const noteDamage = (error: unknown) => {
     if (damage !== null || !isDamage(error)) return
@@ -234,6 +243,8 @@ function askUnlessDamaged(writer: Pick<Thread, 'ask'>, onFailure: (reason: strin
       } catch (error) {
         noteDamage(error)
         throw error
+      } finally {
+        onAnswer()
       }
     },
   }
@@ -275,12 +286,20 @@ const withBuffered = (reads: Reads, buffer: ArtifactBuffer): Reads => ({
   },
 })
 
-function readSpending(db: Database.Database, noteDamage: (error: unknown) => void): Journal['spending'] {
+/** `known`: sums that were read since the last write, which alone changes them. */
+function readSpending(
+  db: Database.Database,
+  known: Map<string, Spent>,
+  noteDamage: (error: unknown) => void,
+): Journal['spending'] {
   const spending = openSpending(db)
   return {
     spent(account) {
+      const name = accountName(account)
       try {
-        return spending.spent(account)
+        const spent = known.get(name) ?? spending.spent(account)
+        known.set(name, spent)
+        return spent
       } catch (cause) {
         noteDamage(cause)
         throw new GatewayError(

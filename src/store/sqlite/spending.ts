@@ -12,7 +12,7 @@ const NOTHING: Spent = { usd: 0, estimatedUsd: 0, unknownAttempts: 0 }
 export const SPENT =
   'SELECT usd, estimated_usd AS estimatedUsd, unknown_attempts AS unknownAttempts FROM key_spending WHERE key_name = ? AND period = ?'
 
-/** Reads for the main thread. Each reads one row by its key, which is cheap enough for each call. */
+/** Reads for the main thread, each of one row by its key. */
 export function openSpending(db: Database): Spending {
   const find = db.prepare<[string, string], Spent>(SPENT)
   return { spent: ({ keyName, period }) => find.get(keyName, period) ?? NOTHING }
