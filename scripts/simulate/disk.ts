@@ -1,7 +1,15 @@
 // The disk of a simulation. SQLite writes to real files; this file knows each moment at which a process may die between two
 // of its writes, takes the files as they are then, and can refuse writes as a full disk does. Leaves out: the order in
 // which a file system keeps blocks after a power failure, and damage by other programs.
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { databaseFile } from '../../src/store/sqlite/open.ts'
@@ -9,10 +17,15 @@ import { databaseFile } from '../../src/store/sqlite/open.ts'
 /** Called with the disk at each point at which the process may die. */
 type Point = (disk: SimulatedDisk, what: string) => void
 
+/** Ways in which writes fail. `no openings`: the disk has room for the ends of calls, but not for new calls. */
+export type Refusal = 'SQLITE_FULL' | 'SQLITE_IOERR' | 'no openings'
+
 export class SimulatedDisk {
   readonly directory: string
   /** Reason why writes fail; null if they do not. */
-  refuses: 'SQLITE_FULL' | 'SQLITE_IOERR' | null = null
+  refuses: Refusal | null = null
+  /** True while the database is not in its place. */
+  areGone = false
   readonly #point: Point
   /** The files before the present write, if the process may die within it. */
   before: Files | null = null
@@ -32,10 +45,19 @@ export class SimulatedDisk {
     return result
   }
 
-  refuse(): void {
-    if (this.refuses === null) return
-    const message = this.refuses === 'SQLITE_FULL' ? 'database or disk is full' : 'disk I/O error'
-    throw new Database.SqliteError(message, this.refuses)
+  refuse(isOpening = false): void {
+    if (this.refuses === null || (this.refuses === 'no openings' && !isOpening)) return
+    if (this.refuses === 'SQLITE_IOERR') throw new Database.SqliteError('disk I/O error', this.refuses)
+    throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
+  }
+
+  /** Moves the files of the database away from their place, or back. */
+  move(areGone: boolean): void {
+    if (areGone === this.areGone) return
+    this.areGone = areGone
+    const [file, elsewhere] = [databaseFile(this.directory), `${this.directory}-moved`]
+    const [from, to] = areGone ? [file, elsewhere] : [elsewhere, file]
+    for (const end of ['', '-wal', '-shm']) renameSync(from + end, to + end)
   }
 
   look(): Files {
@@ -120,8 +142,10 @@ export function watchDisks(): void {
       const statement = prepare.call(this, sql)
       if (statement.readonly) return statement
       const run = statement.run.bind(statement) as (...args: unknown[]) => Database.RunResult
+      const isOpening = /^\s*INSERT INTO call_logs\b/.test(sql)
       statement.run = (...args: unknown[]) => {
         const disk = diskOf(this)
+        if (isOpening) disk?.refuse(true)
         if (!disk || this.inTransaction) return run(...args)
         return disk.write('a statement', () => {
           disk.refuse()

@@ -1,7 +1,8 @@
 // Events of a history, as data, and the dice that make them. An event never depends on what came of earlier ones, so that
 // a failing history can be shortened.
+import type { Refusal } from './disk.ts'
 import type { Reach } from './network.ts'
-import { DEEDS, SPOKEN } from './provider.ts'
+import { DEEDS, LONG_ANSWER, SPOKEN } from './provider.ts'
 import { type CallEvent, KEY_NAMES, MANNERS, MODELS } from './setup.ts'
 import { Dice } from './time.ts'
 
@@ -20,9 +21,10 @@ export type Event =
       readonly again: number
       readonly turns: number
     }
-  | { readonly kind: 'disk'; readonly how: 'SQLITE_FULL' | 'SQLITE_IOERR' | null; readonly turns: number }
+  | { readonly kind: 'disk'; readonly how: Refusal | null; readonly turns: number }
+  | { readonly kind: 'files'; readonly are: 'gone' | 'back'; readonly turns: number }
   | { readonly kind: 'jump'; readonly ms: number; readonly turns: number }
-  | { readonly kind: 'reload' | 'restart' | 'settle'; readonly turns: number }
+  | { readonly kind: 'reload' | 'restart' | 'backup' | 'restore' | 'settle'; readonly turns: number }
 
 /** Events between two moments at which everything has ended. */
 const SETTLE_EVERY = 60
@@ -52,6 +54,9 @@ function eventOf(dice: Dice, trouble: number, crashing: number): Event {
       ['reach', 8 * trouble],
       ['disk', 6 * trouble],
       ['jump', 2 * trouble],
+      ['files', 4 * trouble],
+      ['backup', 2 * trouble],
+      ['restore', trouble],
     ] as const),
     ['crash', crashing],
   ]
@@ -71,18 +76,23 @@ function spoken(dice: Dice) {
 
 /** Members of each kind of event. */
 const DETAILS: { readonly [Kind in Event['kind']]?: (dice: Dice, trouble: number) => object } = {
-  call: (dice, trouble) => ({
-    n: dice.int(1_000),
-    key: dice.pick(KEY_NAMES),
-    ...spoken(dice),
-    stream: dice.int(2) === 0,
-    size: dice.int(9) === 0 ? dice.int(2_000) : 3,
-    client: dice.number() < trouble ? dice.pick(MANNERS) : 'reads',
-    deeds: Array.from({ length: 2 }, () => ({
-      how: dice.number() < trouble ? dice.pick(DEEDS) : 'answers',
+  call: (dice, trouble) => {
+    const client = dice.number() < trouble ? dice.pick(MANNERS) : 'reads'
+    return {
       n: dice.int(1_000),
-    })),
-  }),
+      key: dice.pick(KEY_NAMES),
+      ...spoken(dice),
+      stream: dice.int(2) === 0,
+      size: dice.int(9) === 0 ? dice.int(2_000) : 3,
+      client,
+      times: dice.int(12) === 0 ? 2 + dice.int(8) : 1,
+      deeds: Array.from({ length: 2 }, () => ({
+        how: dice.number() < trouble ? dice.pick(DEEDS) : 'answers',
+        // Only a long answer shows that its client does not read.
+        n: client === 'stalls' && dice.int(2) === 0 ? LONG_ANSWER : dice.int(1_000),
+      })),
+    }
+  },
   wait: (dice) => ({ ms: dice.int(dice.pick([20, 20, 20, 500, 500, 10_000])) }),
   leave: (dice) => ({ n: dice.int(1_000) }),
   read: (dice) => ({ n: dice.int(1_000) }),
@@ -92,6 +102,7 @@ const DETAILS: { readonly [Kind in Event['kind']]?: (dice: Dice, trouble: number
     part: dice.pick([1, dice.number(), dice.number()]),
     again: dice.pick([0, 0, 0, 1 + dice.int(6)]),
   }),
-  disk: (dice) => ({ how: dice.pick([null, 'SQLITE_FULL', 'SQLITE_IOERR']) }),
+  disk: (dice) => ({ how: dice.pick([null, 'SQLITE_FULL', 'SQLITE_IOERR', 'no openings']) }),
+  files: (dice) => ({ are: dice.pick(['gone', 'back']) }),
   jump: (dice) => ({ ms: dice.pick(JUMPS) }),
 }

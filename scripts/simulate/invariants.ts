@@ -13,11 +13,15 @@ export interface Sent {
   readonly at: number
   /** `losses` of the world when it was sent. */
   readonly losses: number
+  /** `stops` of the world when it was sent. */
+  readonly stops: number
   head: Message | null
   /** Everything that arrived, as text. */
   answer: Message | null
   isOver: boolean
   isChecked: boolean
+  /** True if its record was lost with the database, of which an older copy was put in place. */
+  isForgotten: boolean
   /** True if the client did not wait for the end. */
   hasLeft: boolean
   far: FarEnd
@@ -35,6 +39,9 @@ interface SimulatedWorld {
   readonly isCalm: boolean
   /** Number of gateways that died, or could not write the ends of their calls. */
   readonly losses: number
+  readonly stops: number
+  /** Attempts on record when the database was moved away; null while it is in its place. */
+  readonly onRecord: ReadonlyMap<string, number> | null
 }
 
 interface CallRow {
@@ -89,24 +96,37 @@ export function openRecords(file: string): CallRecords {
   }
 }
 
+/** Returns the number of attempts on record, by session and model. */
+export const attemptsOn = (records: CallRecords): Map<string, number> =>
+  new Map(
+    records
+      .all<{ place: string; count: number }>(
+        `SELECT session_id || ' ' || provider || '/' || model AS place, count(*) AS count FROM call_attempts
+           JOIN call_logs ON id = call_id WHERE outcome <> 'not_sent' GROUP BY place`,
+      )
+      .map(({ place, count }) => [place, count]),
+  )
+
 /** Checks that an inference that has just arrived is on record. */
 export function checkInference(world: SimulatedWorld, { nonce, provider, model }: Inference): string | null {
   if (nonce === null) return `${provider} got an inference that no client asked for`
-  const attempts = world.records.calls(nonce).flatMap(({ id }) => world.records.attempts(id))
   const sent = world.inferences
     .get(nonce)!
     .filter((each) => each.provider === provider && each.model === model).length
+  const attempts = world.records.calls(nonce).flatMap(({ id }) => world.records.attempts(id))
   const recorded = attempts.filter(
     (each) => each.provider === provider && each.model === model && each.outcome !== 'not_sent',
-  )
-  if (recorded.length < sent)
-    return `${nonce}: ${provider}/${model} got ${sent} inferences, ${recorded.length} attempts are on record`
+  ).length
+  const kept = world.onRecord ? (world.onRecord.get(`${nonce} ${provider}/${model}`) ?? 0) : recorded
+  if (kept < sent)
+    return `${nonce}: ${provider}/${model} got ${sent} inferences, ${kept} attempts are on record`
   return null
 }
 
 /** Checks what a client was told, at each moment, against the record. */
-export function checkTold(world: SimulatedWorld, { nonce, head, answer, event }: Sent): string | null {
-  if (!head || !answer) return null
+export function checkTold(world: SimulatedWorld, sent: Sent): string | null {
+  const { nonce, head, answer, event } = sent
+  if (!head || !answer || sent.isForgotten) return null
   const said = `${head.start} ${JSON.stringify(head.headers)} ${answer.body}`
   if (/sk-sim-|wbkey-/.test(said)) return `${nonce}: a secret reaches the client`
   const others = [...said.matchAll(new RegExp(NONCE, 'g'))].filter(([other]) => other !== nonce)
@@ -144,7 +164,7 @@ export function checkAll(world: SimulatedWorld): string | null {
   if (reserved.length > 0) return `${reserved.length} reservations remain`
   if (MEMORY.bytes !== world.memory) return `${MEMORY.bytes} bytes of memory remain taken`
   for (const sent of world.sent)
-    if (!sent.isChecked) {
+    if (!sent.isChecked && !sent.isForgotten) {
       const problem = checkCall(world, sent)
       if (problem) return problem
       sent.isChecked = true
@@ -193,6 +213,10 @@ function checkCall(world: SimulatedWorld, sent: Sent): string | null {
       return `${nonce} costs ${cost} on record, not ${COST}`
   }
   const isCrashed = world.losses !== losses
+  const isRight = last?.isSent && last.deed.how === 'answers'
+  const mayFail = hasLeft || isCrashed || world.stops !== sent.stops || sent.event.client !== 'reads'
+  if (isRight && !mayFail && call.state !== 'completed')
+    return `${nonce} got a right answer, but is ${call.state} on record: ${call.error_code}`
   if (answer?.isWhole && head) {
     const status = Number(head.start.split(' ')[1])
     const isGood = status === 200 && call.state !== 'completed'

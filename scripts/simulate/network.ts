@@ -67,8 +67,12 @@ export class FarEnd {
     this.#schedule()
   }
 
-  /** The gateway has closed its socket; what it wrote still arrives. */
+  /** The gateway has closed its socket. What has left it still arrives; what waited for a reader is lost. */
   close(): void {
+    if (this.#waiting.length > 0) {
+      const left = Buffer.concat(this.#underway.filter((each) => each !== null)).subarray(0, WINDOW)
+      this.#underway = [left]
+    }
     this.stall(false)
     this.#later(() => this.#gone())
   }

@@ -20,6 +20,7 @@ export const DEEDS = [
   'answers late',
   'drips',
   'refuses',
+  'refuses with an answer',
   'ends at once',
   'breaks off',
   'never answers',
@@ -115,11 +116,11 @@ function perform(
     ' end-',
   ].map((word) => (word.endsWith('-') ? word + nonce : word))
   const plain = isStream
-    ? events(provider.dialect, model, text)
+    ? events(provider.dialect, model, text, n % 5 === 0 ? '' : null)
     : [whole(provider.dialect, model, text.join(''))]
   const pieces = (deviation && deviating(deviation, isStream)) ?? plain
-  const status = how === 'refuses' ? STATUSES[n % STATUSES.length]! : (deviation?.status ?? 200)
-  const type = isStream && how !== 'refuses' ? 'text/event-stream' : 'application/json'
+  const status = how.startsWith('refuses') ? STATUSES[n % STATUSES.length]! : (deviation?.status ?? 200)
+  const type = isStream && !how.startsWith('refuses') ? 'text/event-stream' : 'application/json'
   const headers = { 'content-type': type, ...deviation?.headers }
   const send = (bytes: Buffer | string) => far.send(bytes)
   const head = (length: number | null) =>
@@ -157,7 +158,10 @@ function perform(
   }
   const refuse = () => {
     const error = { type: 'some_error', message: `refused ${nonce}`, code: `e${status}` }
-    const body = JSON.stringify({ type: 'error', error })
+    const body =
+      how === 'refuses'
+        ? JSON.stringify({ type: 'error', error })
+        : whole(provider.dialect, model, text.join(''))
     const retry = status === 429 && n % 2 === 1 ? 'retry-after: 1\r\n' : ''
     send(head(Buffer.byteLength(body)).replace('\r\n\r\n', `\r\n${retry}\r\n`) + body)
   }
@@ -168,6 +172,7 @@ function perform(
     'answers late': () => clock.after(50 * (n + 1), all),
     drips: drip,
     refuses: refuse,
+    'refuses with an answer': refuse,
     'ends at once': () => far.cut(n % 2 === 0),
     'breaks off': () => {
       part()
@@ -186,7 +191,8 @@ const GARBAGE = [
   'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 0\r\n\r\n',
 ]
 
-/** Some words are longer than what a connection holds for a reader that stalls. */
+/** `n` of a deed with an answer that is longer than what a connection holds for a reader that stalls. */
+export const LONG_ANSWER = 59
 const LONG = ' long'.repeat(4_000)
 
 /** Picks the deviation of a deed; null if it is another deed. */
@@ -263,8 +269,13 @@ function whole(dialect: SimulatedDialect, model: string, text: string): string {
   )
 }
 
-/** Returns the events of a right answer, one for each word and some more. */
-function events(dialect: SimulatedDialect, model: string, words: readonly string[]): string[] {
+/** Returns the events of a right answer, one for each word and some more. `noEnd`: the reason before the end in chat. */
+function events(
+  dialect: SimulatedDialect,
+  model: string,
+  words: readonly string[],
+  noEnd: string | null,
+): string[] {
   const answer = JSON.parse(whole(dialect, model, words.join('')))
   const all = {
     chat: chatEvents,
@@ -273,7 +284,7 @@ function events(dialect: SimulatedDialect, model: string, words: readonly string
     gemini: geminiEvents,
   }[dialect]
   const named = ({ type }: { type?: string }) => (type ? `event: ${type}\n` : '')
-  const texts = all(answer, words).map((data) => `${named(data)}data: ${JSON.stringify(data)}\n\n`)
+  const texts = all(answer, words, noEnd).map((data) => `${named(data)}data: ${JSON.stringify(data)}\n\n`)
   return dialect === 'chat' ? [...texts, 'data: [DONE]\n\n'] : texts
 }
 
@@ -286,10 +297,10 @@ interface WholeAnswer {
   readonly output?: readonly { readonly content: readonly unknown[] }[]
 }
 
-type Events = (answer: WholeAnswer, words: readonly string[]) => object[]
+type Events = (answer: WholeAnswer, words: readonly string[], noEnd: string | null) => object[]
 
-const chatEvents: Events = ({ choices: _, usage, ...same }, words) => {
-  const chunk = (delta: object, finish_reason: string | null = null) => ({
+const chatEvents: Events = ({ choices: _, usage, ...same }, words, noEnd) => {
+  const chunk = (delta: object, finish_reason = noEnd) => ({
     ...same,
     object: 'chat.completion.chunk',
     choices: [{ index: 0, delta, finish_reason }],

@@ -75,6 +75,8 @@ export interface CallEvent {
   /** Words of the prompt. */
   readonly size: number
   readonly client: (typeof MANNERS)[number]
+  /** Number of such calls at once. */
+  readonly times: number
   /** Ways in which the providers answer the attempts, in their order; then rightly. */
   readonly deeds: readonly Deed[]
   readonly n: number

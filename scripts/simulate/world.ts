@@ -1,7 +1,7 @@
 // One history of a simulation: a gateway that is started, used, stopped and killed, its clients, its providers and its
 // operator. Plays the events in their order. `invariants.ts` says what must hold.
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -12,6 +12,7 @@ import { claim, databaseFile } from '../../src/store/sqlite/open.ts'
 import { SimulatedDisk } from './disk.ts'
 import type { Event } from './events.ts'
 import {
+  attemptsOn,
   type CallRecords,
   checkAll,
   checkInference,
@@ -45,7 +46,10 @@ function blankDatabase(): string {
   return databaseFile(blank)
 }
 
-const CALM = ['call', 'wait', 'read', 'reload', 'jump', 'settle']
+/** Number of the read of /readyz. */
+const READYZ = 7
+
+const CALM = ['call', 'wait', 'read', 'reload', 'jump', 'backup', 'settle']
 const isCalm = (event: Event): boolean =>
   CALM.includes(event.kind) &&
   (event.kind !== 'call' || (event.client === 'reads' && event.deeds.every(({ how }) => how === 'answers')))
@@ -64,6 +68,13 @@ export class SimulatedWorld {
   readonly reach = new Map<string, Reach>()
   /** Number of gateways that died, or could not write the ends of their calls. */
   losses = 0
+  /** Number of gateways that were stopped. */
+  stops = 0
+  /** Attempts on record when the database was moved away; null while it is in its place. */
+  onRecord: ReadonlyMap<string, number> | null = null
+  #backup: { readonly directory: string; readonly calls: number } | null = null
+  /** True if the disk has refused a call since it began to fail. */
+  #isRefused = false
   /** True if nothing but right calls and answers happens, so that all calls succeed. */
   isCalm = false
   /** Memory that an earlier history kept. */
@@ -112,6 +123,7 @@ export class SimulatedWorld {
         await this.#do(event)
         await this.turns(event.turns)
         await this.#dieIfDue()
+        if (this.#disk.refuses === 'no openings' && this.#isRefused) this.#read(READYZ)
         if (this.finding) break
       }
       if (!this.finding) await this.#settle()
@@ -219,6 +231,7 @@ export class SimulatedWorld {
       `the gateway dies ${what}, ${this.#disk.before ? `${Math.floor(this.#part * 100)} % written` : 'at rest'}`,
     )
     this.#network.die()
+    this.#moveFiles(false)
     this.#disk.copy(join(this.#root, `life-${this.#life + 1}`), this.#part)
   }
 
@@ -242,7 +255,7 @@ export class SimulatedWorld {
   async #do(event: Event): Promise<void> {
     switch (event.kind) {
       case 'call':
-        this.#call(event)
+        for (let n = 0; n < event.times; n++) this.#call(event)
         break
       case 'wait':
         await this.clock.advance(event.ms, this.turns)
@@ -274,7 +287,19 @@ export class SimulatedWorld {
         break
       case 'disk':
         this.#disk.refuses = event.how
+        this.#isRefused = false
         this.note(`writes fail: ${event.how}`)
+        break
+      case 'files':
+        if (event.are === 'gone' && !this.#disk.areGone) this.onRecord = attemptsOn(this.records)
+        this.#moveFiles(event.are === 'gone')
+        break
+      case 'backup':
+        await this.#settle()
+        if (!this.#disk.areGone && !this.finding) this.#backUp()
+        break
+      case 'restore':
+        if (this.#backup !== null) await this.#restart(true)
         break
       case 'reload':
         this.#reloads++
@@ -295,9 +320,10 @@ export class SimulatedWorld {
   }
 
   /** Stops the gateway as an operator does, and starts it again on the same directory. */
-  async #restart(): Promise<void> {
-    this.note('restart')
-    if (this.#disk.refuses) this.losses++
+  async #restart(isRestored = false): Promise<void> {
+    this.note(isRestored ? 'restart with the backup' : 'restart')
+    if (this.#disk.refuses || this.#disk.areGone) this.losses++
+    this.stops++
     const gateway = this.#gateway!
     await this.#during(gateway.close(1_000))
     if (this.#isDead) return
@@ -306,7 +332,36 @@ export class SimulatedWorld {
     this.#network.sever()
     this.records.close()
     this.#disk.forget()
+    this.#moveFiles(false)
+    this.#disk.refuses = null
+    if (isRestored) this.#restore()
     await this.#start()
+  }
+
+  /** Moves the database away from under the gateway, or back. */
+  #moveFiles(areGone: boolean): void {
+    if (this.#disk.areGone === areGone) return
+    this.#disk.move(areGone)
+    this.note(`the database is ${areGone ? 'gone' : 'back'}`)
+    if (!areGone) this.onRecord = null
+  }
+
+  /** Copies the database, while all calls have ended. */
+  #backUp(): void {
+    const directory = join(this.#root, `backup-${this.step}`)
+    this.#disk.copy(directory, 1)
+    this.#backup = { directory, calls: this.sent.length }
+    this.note('backup')
+  }
+
+  /** Puts the copy in the place of the database, which is not open. The calls since then are forgotten. */
+  #restore(): void {
+    const { directory, calls } = this.#backup!
+    rmSync(this.#directory(), { recursive: true })
+    this.#life++
+    cpSync(directory, this.#directory(), { recursive: true })
+    for (const each of this.sent.slice(calls)) each.isForgotten = true
+    this.losses++
   }
 
   #call(event: CallEvent): void {
@@ -323,11 +378,13 @@ export class SimulatedWorld {
       nonce,
       event,
       losses: this.losses,
+      stops: this.stops,
       at: this.clock.monotonic(),
       head: null,
       answer: null,
       isOver: false,
       isChecked: false,
+      isForgotten: false,
       hasLeft: false,
       far: null!,
     }
@@ -341,6 +398,7 @@ export class SimulatedWorld {
       sent.head = message
       sent.answer = message
       this.note(`${nonce} gets ${message.start}`)
+      if (message.start.includes(' 503 ') && this.#disk.refuses !== null) this.#isRefused = true
       this.#hold(checkTold(this, sent))
     }
     const ended = (message: Message) => {
@@ -435,6 +493,9 @@ export class SimulatedWorld {
       const isForeign = [...message.body.matchAll(new RegExp(NONCE, 'g'))].some(
         ([nonce]) => !nonce.endsWith(key),
       )
+      const isReady = path === '/readyz' && message.start.includes(' 200 ')
+      if (isReady && this.#isRefused && this.#disk.refuses === 'no openings')
+        this.fail('the gateway is ready, but the disk has no room for a call')
       if (key !== 'root' && isForeign) this.fail(`${key} reads calls of other keys at ${path}`)
       if (/sk-sim-|wbkey-/.test(message.body)) this.fail(`a secret is in the answer to ${path}`)
       this.note(
@@ -455,6 +516,7 @@ export class SimulatedWorld {
   /** Lets all calls end, and checks everything. */
   async #settle(): Promise<void> {
     this.#disk.refuses = null
+    this.#moveFiles(false)
     for (const each of this.sent)
       if (!each.isOver && each.event.client === 'sends half') {
         each.hasLeft = true
