@@ -29,12 +29,12 @@ export type Event =
 /** Events between two moments at which everything has ended. */
 const SETTLE_EVERY = 60
 
-/** Makes the events of a seed. */
-export function eventsOf(seed: number, steps: number): Event[] {
+/** Makes the events of a seed. `crashes`: weight of crashes, if the seed does not choose it; calls have 60. */
+export function eventsOf(seed: number, steps: number, crashes?: number): Event[] {
   const dice = new Dice(seed)
   // Most histories have few kinds of trouble, so that calls also succeed.
   const trouble = dice.pick([0, 0.1, 0.4])
-  const crashing = dice.pick([0, 2, 6])
+  const crashing = crashes ?? dice.pick([0, 2, 6])
   return Array.from({ length: steps }, (_, n) =>
     n % SETTLE_EVERY === SETTLE_EVERY - 1 ? { kind: 'settle', turns: 2 } : eventOf(dice, trouble, crashing),
   )

@@ -42,6 +42,8 @@ interface SimulatedWorld {
   readonly stops: number
   /** Attempts on record when the database was moved away; null while it is in its place. */
   readonly onRecord: ReadonlyMap<string, number> | null
+  /** Times at which the windows of all rates ended. */
+  readonly breaks: readonly number[]
 }
 
 interface CallRow {
@@ -80,10 +82,14 @@ export interface CallRecords {
 /** Opens the record of a running gateway for reading. */
 export function openRecords(file: string): CallRecords {
   const db = new Database(file, { readonly: true })
-  const calls = db.prepare<[string], CallRow>('SELECT * FROM call_logs WHERE session_id = ?')
-  const call = db.prepare<[string], CallRow>('SELECT * FROM call_logs WHERE id = ?')
+  const callsBy = (field: 'session_id' | 'id') =>
+    db.prepare<[string], CallRow>(
+      `SELECT id, state, status, key_name, resolved_provider, resolved_model, attempts, completed_at, tokens_input,
+         tokens_output, cost_usd, error_code FROM call_logs WHERE ${field} = ?`,
+    )
+  const [calls, call] = [callsBy('session_id'), callsBy('id')]
   const attempts = db.prepare<[string], AttemptRow>(
-    'SELECT * FROM call_attempts WHERE call_id = ? ORDER BY n',
+    'SELECT n, provider, model, status, outcome, cost_usd FROM call_attempts WHERE call_id = ? ORDER BY n',
   )
   const count = db.prepare<[], number>('SELECT count(*) FROM call_logs').pluck()
   return {
@@ -145,6 +151,30 @@ export function checkTold(world: SimulatedWorld, sent: Sent): string | null {
   if (told !== isOnRecord) return `${nonce}: the client was told ${told}; on record is ${isOnRecord}`
   return null
 }
+
+/** Checks the record of a gateway that died, as soon as the next one has opened it. */
+export function checkRecovered(world: SimulatedWorld & { readonly settledCalls: number }): string | null {
+  const { records, sent, inferences, settledCalls } = world
+  if (records.count() < settledCalls) return 'calls that had ended are no longer on record'
+  const left = records.all<{ what: string }>(
+    `SELECT id || ' stays open' AS what FROM call_logs WHERE completed_at IS NULL AND (objects IS NULL OR endpoint NOT LIKE '%/batches')
+       AND id NOT IN (SELECT call_id FROM background_calls)
+     UNION ALL SELECT 'an attempt of ' || call_id || ' stays open' FROM call_attempts JOIN call_logs ON id = call_id
+       WHERE outcome = 'open' AND completed_at IS NOT NULL
+     UNION ALL SELECT 'a reservation of ' || call_id || ' remains' FROM key_reservations
+       WHERE call_id NOT IN (SELECT id FROM call_logs WHERE completed_at IS NULL)`,
+  )
+  if (left.length > 0) return left[0]!.what
+  for (const each of sent) {
+    if (each.isChecked || each.isForgotten) continue
+    const problem = checkTold(world, each) ?? checkLast(world, inferences.get(each.nonce) ?? [])
+    if (problem) return problem
+  }
+  return null
+}
+
+const checkLast = (world: SimulatedWorld, inferences: readonly Inference[]): string | null =>
+  inferences.map((each) => checkInference(world, each)).find((problem) => problem !== null) ?? null
 
 const COST = (TOKENS.input * PRICE.input + TOKENS.output * PRICE.output) / 1e6
 
@@ -249,13 +279,14 @@ function checkBudget(world: SimulatedWorld): string | null {
   return null
 }
 
-/** Checks that a key with a rate makes no more calls than two windows allow, between two deaths of a gateway. */
-function checkRate({ sent, records }: SimulatedWorld): string | null {
+/** Checks that a key with a rate makes no more calls than two windows allow, unless something else ended a window. */
+function checkRate({ sent, records, breaks }: SimulatedWorld): string | null {
   const admitted = sent.filter(({ nonce, event }) => event.key === 'eve' && records.calls(nonce).length > 0)
-  for (const [n, { at, losses, nonce }] of admitted.entries()) {
+  for (const [n, { at, nonce }] of admitted.entries()) {
     const later = admitted[n + 2 * RATE.requests]
-    if (later && later.losses === losses && later.at - at < RATE.perMs)
-      return `${nonce} and more than ${2 * RATE.requests} other calls of eve in ${RATE.perMs} ms`
+    if (!later || later.at - at >= RATE.perMs || breaks.some((each) => each >= at && each <= later.at))
+      continue
+    return `${nonce} and more than ${2 * RATE.requests} other calls of eve in ${RATE.perMs} ms`
   }
   return null
 }

@@ -1,12 +1,13 @@
 // `npm run selftest -- simulate [--seed N] [--steps M] [--histories K]`: runs the whole gateway in simulated time, with
 // crashes between any two of its writes. One seed is one history, byte for byte; `--journal` prints it. A history that
 // fails is shortened and printed as a test; `--events JSON` plays these events instead; `--seconds S` begins no history later, and
-// `--shorten S` is the time for shortening. `simulate guards [NAME…]`: puts each fault of
+// `--shorten S` is the time for shortening. `--crashes W` gives crashes this weight (calls have 60); `--deaths P` looks at
+// deaths in this share of the writes, without restarting the gateway. `simulate guards [NAME…]`: puts each fault of
 // `guards.yaml` into the gateway, and tells whether the simulation finds it within 80,000 steps or `--seconds`.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Event } from './events.ts'
+import { type Event, eventsOf } from './events.ts'
 import { INVERTED } from './invert.ts'
 import { shortened, simulate } from './simulate.ts'
 
@@ -20,6 +21,8 @@ const { values, positionals } = parseArgs({
     shorten: { type: 'string', default: '120' },
     journal: { type: 'boolean', default: false },
     events: { type: 'string' },
+    crashes: { type: 'string' },
+    deaths: { type: 'string', default: '0' },
   },
 })
 const now = process.hrtime.bigint.bind(process.hrtime)
@@ -32,18 +35,25 @@ async function runHistories(): Promise<void> {
   const [first, steps, count] = [Number(values.seed), Number(values.steps), Number(values.histories)]
   const began = now()
   const elapsed = () => Number(now() - began) / 1e9
-  const sums = { histories: 0, steps: 0, calls: 0, crashes: 0 }
+  const sums = { histories: 0, steps: 0, calls: 0, crashes: 0, looks: 0 }
+  const crashes = values.crashes === undefined ? undefined : Number(values.crashes)
   let found: string | null = null
   for (
     let seed = first;
     seed < first + count && found === null && elapsed() < Number(values.seconds);
     seed++
   ) {
-    const { world, finding, events } = await simulate(seed, steps, values.events && JSON.parse(values.events))
+    const { world, finding, events } = await simulate(
+      seed,
+      steps,
+      values.events ? JSON.parse(values.events) : eventsOf(seed, steps, crashes),
+      Number(values.deaths),
+    )
     sums.histories++
     sums.steps += world.step
     sums.calls += world.calls
     sums.crashes += world.crashes
+    sums.looks += world.looks
     if (values.journal) process.stdout.write(`${world.journal.join('\n')}\n`)
     if (finding === null) continue
     process.stdout.write(`seed ${seed}, step ${world.step}: ${finding}\n`)
@@ -52,7 +62,7 @@ async function runHistories(): Promise<void> {
   const { user, system } = process.cpuUsage()
   const busy = (user + system) / 1e6
   process.stderr.write(
-    `${sums.histories} histories, ${sums.steps} steps, ${sums.calls} calls (${Math.round(sums.calls / busy)} a second of processor time), ${sums.crashes} crashes (${Math.round((60 * sums.crashes) / busy)} a minute of it), ${elapsed().toFixed(1)} s\n`,
+    `${sums.histories} histories, ${sums.steps} steps, ${sums.calls} calls (${Math.round(sums.calls / busy)} a second of processor time), ${sums.crashes} crashes (${Math.round((60 * sums.crashes) / busy)} a minute of it), ${sums.looks} deaths looked at, ${elapsed().toFixed(1)} s\n`,
   )
   if (found !== null) process.stdout.write(found)
   process.exit(found === null ? 0 : 1)
@@ -60,7 +70,9 @@ async function runHistories(): Promise<void> {
 
 /** Describes the shortest history that was found, as a test. */
 async function asTest(seed: number, finding: string, events: readonly Event[]): Promise<string> {
-  const short = values.events ? events : await shortened(seed, finding, events, Number(values.shorten))
+  const short = values.events
+    ? events
+    : await shortened(seed, finding, events, Number(values.shorten), Number(values.deaths))
   const list = short.map((event) => `    ${JSON.stringify(event)},\n`).join('')
   return `test('${short.length} events', () => {\n  const events = [\n${list}  ]\n  assert.equal(run('--seed', '${seed}', '--events', JSON.stringify(events)).status, 0)\n})\n`
 }

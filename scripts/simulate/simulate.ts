@@ -21,13 +21,13 @@ function prepare(): void {
   onStray((error) => world.fail(`an exception that no call caught: ${(error as Error)?.stack ?? error}`))
 }
 
-/** Plays the history of a seed, or these events of it. */
-export async function simulate(seed: number, steps: number, events = eventsOf(seed, steps)) {
+/** Plays the history of a seed, or these events of it. `lookedAt`: share of the writes in which deaths are looked at. */
+export async function simulate(seed: number, steps: number, events = eventsOf(seed, steps), lookedAt = 0) {
   const clock = new VirtualClock()
   const dice = new Dice(seed ^ 0x5eed)
   world = { clock, dice } as SimulatedWorld // for what is drawn before the world is there
   prepare()
-  world = new SimulatedWorld(clock, dice)
+  world = new SimulatedWorld(clock, dice, lookedAt)
   return { world, events, finding: await world.play(events) }
 }
 
@@ -37,9 +37,10 @@ export async function shortened(
   finding: string,
   events: readonly Event[],
   seconds: number,
+  lookedAt: number,
 ): Promise<readonly Event[]> {
   const isSame = async (some: readonly Event[]) =>
-    kindOf((await simulate(seed, 0, [...some])).finding) === kindOf(finding)
+    kindOf((await simulate(seed, 0, [...some], lookedAt)).finding) === kindOf(finding)
   let short = events
   const end = process.hrtime()[0] + seconds
   for (let size = short.length >> 1; size > 0; size >>= 1)

@@ -16,6 +16,7 @@ import {
   type CallRecords,
   checkAll,
   checkInference,
+  checkRecovered,
   checkTold,
   openRecords,
   type Sent,
@@ -30,7 +31,7 @@ import {
   serveProvider,
 } from './provider.ts'
 import { type CallEvent, configurationIn, KEY_NAMES, keyOf, PROVIDERS, requestOf } from './setup.ts'
-import type { Dice, VirtualClock } from './time.ts'
+import { Dice, type VirtualClock } from './time.ts'
 
 /** Parent of all directories: in memory, because a real disk waits for each sync. */
 const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
@@ -75,14 +76,23 @@ export class SimulatedWorld {
   #backup: { readonly directory: string; readonly calls: number } | null = null
   /** True if the disk has refused a call since it began to fail. */
   #isRefused = false
+  /** Times at which the windows of all rates ended: a gateway began, or the date changed. */
+  readonly breaks: number[] = []
   /** True if nothing but right calls and answers happens, so that all calls succeed. */
   isCalm = false
   /** Memory that an earlier history kept. */
   readonly memory = MEMORY.bytes
   crashes = 0
+  /** Deaths that were only looked at: the history goes on without them. */
+  looks = 0
+  /** Share of the writes (0 to 1) in which deaths are looked at, with dice of their own: they do not change the history. */
+  readonly #lookedAt: number
+  readonly #lookDice: Dice
   /** Number of the present data directory. */
   #life = 0
   calls = 0
+  /** Calls on record when everything had ended last. */
+  #settledCalls = 0
   records!: CallRecords
   finding: string | null = null
   readonly #root: string
@@ -101,9 +111,11 @@ export class SimulatedWorld {
   /** Inferences that arrived after their gateway had died. */
   #late: Inference[] = []
 
-  constructor(clock: VirtualClock, dice: Dice) {
+  constructor(clock: VirtualClock, dice: Dice, lookedAt: number) {
     this.clock = clock
     this.dice = dice
+    this.#lookedAt = lookedAt
+    this.#lookDice = new Dice(lookedAt)
     this.#root = mkdtempSync(join(PLACE, 'waybill-simulated-'))
     this.#durability = dice.weighted([
       ['process', 3],
@@ -168,6 +180,7 @@ export class SimulatedWorld {
 
   async #start(): Promise<void> {
     this.#isDead = false
+    this.breaks.push(this.clock.monotonic())
     this.#disk = new SimulatedDisk(this.#directory(), (disk, what) => this.#point(disk, what))
     this.#network = new Network(
       this.dice,
@@ -196,7 +209,8 @@ export class SimulatedWorld {
     this.records = openRecords(databaseFile(this.#directory()))
     this.note(`life ${this.#life} begins with ${this.records.count()} calls on record`)
     for (const each of this.#late.splice(0)) this.#hold(checkInference(this, each))
-    for (const each of this.sent) this.#hold(checkTold(this, each))
+    if (this.records.count() < this.#settledCalls) this.fail('calls that had ended are no longer on record')
+    for (const each of this.sent) if (!each.isChecked) this.#hold(checkTold(this, each))
   }
 
   /** Lets turns and time pass until a promise is settled. */
@@ -215,10 +229,37 @@ export class SimulatedWorld {
   }
 
   #point(disk: SimulatedDisk, what: string): void {
-    if (disk !== this.#disk || this.#isDead || this.#pointsLeft === null) return
-    this.#pointsLeft--
-    if (this.#pointsLeft === 0 && what.startsWith('before')) disk.before = disk.look()
-    if (this.#pointsLeft < 0) this.#die(what)
+    if (disk !== this.#disk || this.#isDead) return
+    const isBefore = what.startsWith('before')
+    if (this.#pointsLeft !== null) {
+      this.#pointsLeft--
+      if (this.#pointsLeft === 0 && isBefore) disk.before = disk.look()
+      if (this.#pointsLeft < 0) this.#die(what)
+    }
+    if (this.#lookedAt === 0 || this.#isDead || disk.areGone) return
+    if (!isBefore && disk.before)
+      for (const part of [this.#lookDice.number(), 1]) this.#lookAtDeath(disk, what, part)
+    else if (isBefore && this.#lookDice.number() < this.#lookedAt) disk.before ??= disk.look()
+  }
+
+  /** Checks the record that the next gateway would find if the process died now, without its death. */
+  #lookAtDeath(disk: SimulatedDisk, what: string, part: number): void {
+    const directory = join(this.#root, 'looked-at')
+    this.looks++
+    disk.copy(directory, part)
+    try {
+      claim(directory, this.clock.now()).release()
+      const records = openRecords(databaseFile(directory))
+      const problem = checkRecovered({ ...this, records, settledCalls: this.#settledCalls })
+      records.close()
+      if (problem !== null)
+        this.fail(`if the gateway died ${what}, ${Math.floor(part * 100)} % written: ${problem}`)
+    } catch (error) {
+      this.fail(
+        `if the gateway died ${what}, ${Math.floor(part * 100)} % written: ${(error as Error).message}`,
+      )
+    }
+    rmSync(directory, { recursive: true, force: true })
   }
 
   /** The process dies: nothing that it does from now on has an effect. */
@@ -308,6 +349,7 @@ export class SimulatedWorld {
         break
       case 'jump':
         this.clock.jump(event.ms)
+        this.breaks.push(this.clock.monotonic())
         this.note(`the clock jumps by ${event.ms} ms`)
         break
       case 'restart':
@@ -361,6 +403,7 @@ export class SimulatedWorld {
     this.#life++
     cpSync(directory, this.#directory(), { recursive: true })
     for (const each of this.sent.slice(calls)) each.isForgotten = true
+    this.#settledCalls = 0
     this.losses++
   }
 
@@ -522,7 +565,8 @@ export class SimulatedWorld {
         each.hasLeft = true
         each.far.cut(true)
       }
-    await this.clock.advance(60_000, this.turns)
+    for (let ms = 0; ms === 0 || (ms < 60_000 && this.sent.some(({ isOver }) => !isOver)); ms += 2_000)
+      await this.clock.advance(2_000, this.turns)
     await this.#dieIfDue()
     for (const each of this.sent) {
       if (each.far.isBlocked && !this.#isDead)
@@ -532,11 +576,12 @@ export class SimulatedWorld {
     this.#read(3 + 12 * KEY_NAMES.indexOf('bob'), ({ reserved_usd: usd }) => {
       if (usd !== 0) this.fail(`${usd} USD of bob's budget are set aside without a call`)
     })
-    await this.clock.advance(20_000, this.turns)
+    await this.clock.advance(10_000, this.turns)
     await this.#dieIfDue()
     this.#pointsLeft = null
     if (!this.finding) this.#hold(checkAll(this))
-    this.note(`settled: ${this.records.count()} calls on record, ${this.ledger.length} inferences`)
+    this.#settledCalls = this.records.count()
+    this.note(`settled: ${this.#settledCalls} calls on record, ${this.ledger.length} inferences`)
   }
 
   async #end(): Promise<void> {
