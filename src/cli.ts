@@ -3,7 +3,6 @@
 // failed (also on an old Node), 2 wrong arguments or configuration.
 
 import manifest from '../package.json' with { type: 'json' }
-import { holdYoungGeneration } from './commands/young-generation.ts'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 22)) {
@@ -21,7 +20,8 @@ else if (command === 'statusline' && isDrawn(options)) {
   process.argv.splice(2, 1)
   await import('./statusline/main.ts')
 } else {
-  if (command === 'serve') holdYoungGeneration() // must run before other modules are loaded
+  // Must run before other modules are loaded.
+  if (command === 'serve') (await import('./commands/young-generation.ts')).holdYoungGeneration()
   const [{ run }, { endWithNpm }] = await Promise.all([
     import('./commands/program.ts'),
     import('./commands/end-with-npm.ts'),

@@ -78,6 +78,7 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
 
   // Known from the attempt on.
   #attempt!: AnswerTrace
+  /** Time since the arrival, ms. */
   #sentAt = 0
   #timer: Timer | null = null
   /** The exchange of the general way; null while the call is plain. */
@@ -211,8 +212,8 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
       const { origin, dispatcher } = provider
       this.#sending = null
       this.#attempt = this.#trace.exchange(target, path, headers, body)
-      this.#sentAt = clock.monotonic()
-      this.#tracker!.attempt(target, this.#elapsed())
+      this.#sentAt = this.#elapsed()
+      this.#tracker!.attempt(target, this.#sentAt)
       const reader = this.#request.stream ? this.#goOn() : this
       if (this.#isGone) {
         this.#goOn().abort()
@@ -305,8 +306,8 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
     this.#timer?.close()
     this.#isAnswered = true
     this.#attempt.end('complete')
-    this.#tracker!.answered(this.#elapsed())
     const ttftMs = this.#elapsed()
+    this.#tracker!.answered(ttftMs)
     const headers = relayedHeaders(this.#headers!, upstream.relayedHeaders, mask)
     headers['x-gateway-request-id'] = id
     for (let at = 0; at < constant.length; at += 2) headers[constant[at]!] = constant[at + 1]
@@ -386,7 +387,7 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
         ...{ request: this.#request, route: this.#plan.route, call: this.#call, trace: this.#trace },
         ...{ tracker: this.#tracker!, keepsAnswer: this.#keepsAnswer, isAnswered: this.#isAnswered },
       },
-      { trace: this.#attempt, ms: clock.monotonic() - this.#sentAt },
+      { trace: this.#attempt, ms: this.#elapsed() - this.#sentAt },
     )
     this.#exchange = exchange
     const begun = this.#headers && { status: this.#status, headers: this.#headers }

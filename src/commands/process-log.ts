@@ -106,17 +106,19 @@ function together(stdout: DestinationStream): DestinationStream & { flush(): voi
 
 /** Writes the same lines at level info, without pino's generic work: 4 µs less per call. */
 function withPlainInfo(log: Logger, lines: DestinationStream): Log {
-  const write = (fields: object, message: string) => {
-    const members = JSON.stringify(fields).slice(1, -1)
+  const lineOf = (members: string, message: string) => {
     const time = isoTime(Date.now())
-    const line = `{"level":"info","time":"${time}",${members && `${members},`}"msg":${JSON.stringify(message)}}\n`
-    lines.write(fit(line))
+    return `{"level":"info","time":"${time}",${members && `${members},`}"msg":${JSON.stringify(message)}}\n`
   }
+  const isInfo = log.isLevelEnabled('info')
   return {
     error: log.error.bind(log),
     warn: log.warn.bind(log),
-    info: log.isLevelEnabled('info') ? write : UNSAID,
+    info: isInfo
+      ? (fields, message) => lines.write(fit(lineOf(JSON.stringify(fields).slice(1, -1), message)))
+      : UNSAID,
     debug: log.isLevelEnabled('debug') ? log.debug.bind(log) : UNSAID,
+    infoText: isInfo ? (members, message) => lines.write(lineOf(members, message)) : undefined,
   }
 }
 

@@ -9,6 +9,9 @@ import { TRACE_PARENTS } from '../core/tracing.ts'
 import { ownFacts } from '../models/facts.ts'
 import type { JsonSchema } from '../yaml/json-schema.ts'
 
+// Zod would make code for each schema at its first use, which takes longer than the few uses of a schema save.
+z.config({ jitless: true })
+
 const UNITS: Record<string, number> = {
   ms: 1,
   s: 1_000,

@@ -150,22 +150,38 @@ const OUTPUT = {
     /^(generationconfig|inferenceconfig|fallbacks|options|provideroptions|parameters|samplingparams|extrabody|thinking|reasoning)$/,
 } as const
 
-/** Returns true for a member of a request by which a claim is computed. */
-export const countsOutput = (name: string): boolean => {
-  const plain = plainName(name)
-  return Object.values(OUTPUT).some((wanted) => wanted.test(plain))
+type OutputKind = keyof typeof OUTPUT
+const NO_KINDS: readonly OutputKind[] = []
+
+/** Maximum names of members that are remembered, and their characters, because clients choose them. */
+const [MAX_NAMES, MAX_NAME_LENGTH] = [1_000, 64]
+const remembered = new Map<string, readonly OutputKind[]>()
+
+/** Returns the rows of the table that a member's name is in. */
+function kindsOf(name: string): readonly OutputKind[] {
+  const known = remembered.get(name)
+  if (known) return known
+  const plain = name.replaceAll('_', '').toLowerCase()
+  const kinds = (Object.keys(OUTPUT) as OutputKind[]).filter((kind) => OUTPUT[kind].test(plain))
+  if (remembered.size < MAX_NAMES && name.length <= MAX_NAME_LENGTH)
+    remembered.set(name, kinds.length === 0 ? NO_KINDS : kinds)
+  return kinds
 }
 
-const plainName = (name: string): string => name.replaceAll('_', '').toLowerCase()
+/** Returns true for a member of a request by which a claim is computed. */
+export const countsOutput = (name: string): boolean => kindsOf(name).length > 0
 
-/** Returns the values of an object's members with a name in the table. */
-const named = (wanted: RegExp, members: object): unknown[] =>
-  Object.entries(members).flatMap(([name, value]) => (wanted.test(plainName(name)) ? [value] : []))
+/** Returns the values of an object's members with a name in a row of the table. */
+function named(kind: OutputKind, members: object): unknown[] {
+  const found: unknown[] = []
+  for (const name in members) if (kindsOf(name).includes(kind)) found.push(members[name as never])
+  return found
+}
 
 /** Returns the request and the objects in it that contain settings, at any depth. */
 function settingsOf(body: ClaimOptions['body']): object[] {
   const found: object[] = [body]
-  const waiting = named(OUTPUT.settings, body)
+  const waiting = named('settings', body)
   while (waiting.length > 0) {
     const value = waiting.pop()
     if (typeof value !== 'object' || value === null) continue
@@ -177,8 +193,8 @@ function settingsOf(body: ClaimOptions['body']): object[] {
 
 /** Returns the number of outputs that a call asks for. */
 function outputsOf(body: ClaimOptions['body']): number {
-  const outputs = largest(settingsOf(body).flatMap((each) => named(OUTPUT.outputs, each))) ?? 1
-  return named(OUTPUT.inputs, body).reduce<number>((product, value) => product * inputsIn(value), outputs)
+  const outputs = largest(settingsOf(body).flatMap((each) => named('outputs', each))) ?? 1
+  return named('inputs', body).reduce<number>((product, value) => product * inputsIn(value), outputs)
 }
 
 function inputsIn(value: unknown): number {
@@ -190,8 +206,8 @@ function inputsIn(value: unknown): number {
 /** Returns the output tokens that a call may cause: the largest limit, because providers honour different ones. */
 export function mostOutput(body: ClaimOptions['body'], byDefault = DEFAULT_OUTPUT_TOKENS): number {
   const settings = settingsOf(body)
-  const limit = largest(settings.flatMap((each) => named(OUTPUT.limit, each))) ?? byDefault
-  const more = largest(settings.flatMap((each) => named(OUTPUT.more, each))) ?? 0
+  const limit = largest(settings.flatMap((each) => named('limit', each))) ?? byDefault
+  const more = largest(settings.flatMap((each) => named('more', each))) ?? 0
   return Math.max(limit, more) * outputsOf(body)
 }
 

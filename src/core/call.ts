@@ -28,9 +28,18 @@ export interface RequestChanges {
   readonly maxOutput: number | null
 }
 
+/** Ids of targets, because each call looks several things up by them, and a new text must be hashed each time. */
+const ids = new WeakMap<object, string>()
+
 /** Returns `provider/model`, as targets are written in configuration and output. */
-export const targetId = (target: Pick<Target, 'provider' | 'model'>): string =>
-  `${target.provider}/${target.model}`
+export function targetId(target: Pick<Target, 'provider' | 'model'>): string {
+  let id = ids.get(target)
+  if (id === undefined) {
+    id = `${target.provider}/${target.model}`
+    ids.set(target, id)
+  }
+  return id
+}
 
 export const CALL_STATES = ['routed', 'streaming', 'completed', 'failed', 'aborted', 'interrupted'] as const
 export type CallState = (typeof CALL_STATES)[number]

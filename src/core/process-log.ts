@@ -9,6 +9,11 @@ export interface Log {
   readonly warn: Say
   readonly info: Say
   readonly debug: Say
+  /**
+   * The same as `info`, with the fields as the members of an object in JSON, safe for a terminal. Absent if the log does
+   * not write JSON.
+   */
+  readonly infoText?: ((members: string, message: string) => void) | undefined
 }
 
 /** Drops an entry. Nobody needs to make entries for it. */
@@ -16,9 +21,13 @@ export const UNSAID: Say = () => {}
 
 /** Returns a log whose functions never throw, because the log of a program may fail. Lost entries go to `fault`. */
 export function unfailing(log: Log, fault: Fault): Log {
-  const calm = (name: keyof Log): Say =>
+  const calm = (name: 'error' | 'warn' | 'info' | 'debug'): Say =>
     log[name] === UNSAID ? UNSAID : guarded((...entry: Parameters<Say>) => log[name](...entry), fault)
-  return { error: calm('error'), warn: calm('warn'), info: calm('info'), debug: calm('debug') }
+  const { infoText } = log
+  return {
+    ...{ error: calm('error'), warn: calm('warn'), info: calm('info'), debug: calm('debug') },
+    infoText: infoText && guarded((...entry: Parameters<typeof infoText>) => infoText(...entry), fault),
+  }
 }
 
 /** Log for a program that embeds the gateway and wants no log. */

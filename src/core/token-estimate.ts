@@ -69,7 +69,8 @@ function tokensOf(text: string): number {
 }
 
 /** Characters by which a word outside ASCII has to do with what follows or precedes it: spaces, and marks of Asian scripts. */
-const JOINS = /[\s\u3001-\u3003\u3008-\u3011\u3014-\u301f\u3030\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]/
+const JOINS =
+  /[\s\u3001-\u3003\u3008-\u3011\u3014-\u301f\u3030\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]/
 
 function kindAt(text: string, at: number): number {
   const code = text.charCodeAt(at)

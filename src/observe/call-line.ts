@@ -2,6 +2,7 @@
 // answer or key; the session appears only at level debug. Texts from clients and providers are first made
 // safe for a terminal (TELL-06).
 
+import type { Call, Route, Target } from '../core/call.ts'
 import { roundUsd } from '../core/money.ts'
 import { type Log, UNSAID } from '../core/process-log.ts'
 import { isOtherModel } from '../shared/model-names.ts'
@@ -33,43 +34,54 @@ function logOpening(log: Log, { call, route }: WatchedCall): void {
   )
 }
 
+/** Writes the line as JSON text, which takes a third of the time of an object that is formatted later. */
 function logEnd(
   log: Log,
   { call, route, fallbacks }: WatchedCall,
   { target, outcome, requestsSent, cost, closing }: CallEnd,
 ): void {
-  const { tokens } = outcome
-  log.info(
-    {
-      id: call.id,
-      requested_model: safe(call.requestedModel),
-      provider: target.provider,
-      model: safe(target.model),
-      route: route.name,
-      strategy: route.strategy,
-      key_name: call.keyName,
-      stream: call.stream,
-      state: outcome.state,
-      status: outcome.status,
-      error_code: safe(outcome.errorCode),
-      attempts: requestsSent,
-      fallbacks,
-      latency_ms: outcome.latencyMs,
-      ttft_ms: outcome.ttftMs,
-      tokens: tokens && { input: tokens.input, output: tokens.output },
-      response_model: isOtherModel(target.model, outcome.responseModel)
-        ? safe(outcome.responseModel)
-        : undefined,
-      service_tier: tokens?.served?.service_tier ?? undefined,
-      cost_usd: cost.usd === null ? null : roundUsd(cost.usd),
-      cost_missing: cost.missing.length > 0 ? cost.missing : undefined,
-      cost_is_estimated:
-        isEstimate({ cost_usd: cost.usd, tokens, reported_usd: closing.cost.reported?.usd }) || undefined,
-      flat_usd: cost.flatUsd === undefined ? undefined : roundUsd(cost.flatUsd),
-      cache: call.cache,
-    },
-    'call',
-  )
+  const { tokens, status, latencyMs, ttftMs, responseModel } = outcome
+  const { usd, missing, flatUsd } = cost
+  let members = `"id":"${call.id}",${placeOf(call, route, target)},"stream":${call.stream}`
+  members += `,"state":"${outcome.state}","status":${number(status)},"error_code":${text(outcome.errorCode)}`
+  members += `,"attempts":${requestsSent},"fallbacks":${fallbacks}`
+  members += `,"latency_ms":${number(latencyMs)},"ttft_ms":${number(ttftMs)},"tokens":`
+  members += tokens ? `{"input":${number(tokens.input)},"output":${number(tokens.output)}}` : 'null'
+  if (isOtherModel(target.model, responseModel)) members += `,"response_model":${text(responseModel)}`
+  if (tokens?.served?.service_tier != null) members += `,"service_tier":${text(tokens.served.service_tier)}`
+  members += `,"cost_usd":${usd === null ? null : number(roundUsd(usd))}`
+  if (missing.length > 0) members += `,"cost_missing":${JSON.stringify(missing)}`
+  if (isEstimate({ cost_usd: usd, tokens, reported_usd: closing.cost.reported?.usd }))
+    members += ',"cost_is_estimated":true'
+  if (flatUsd !== undefined) members += `,"flat_usd":${number(roundUsd(flatUsd))}`
+  members += `,"cache":"${call.cache}"`
+  if (log.infoText) log.infoText(members, 'call')
+  else log.info(JSON.parse(`{${members}}`), 'call')
+}
+
+const text = (value: string | null): string => (value === null ? 'null' : JSON.stringify(cleanLabel(value)))
+/** JSON has no other numbers. */
+const number = (value: number | null): number | null => (Number.isFinite(value) ? value : null)
+
+type Place = Pick<Target, 'provider' | 'model'>
+/** The last members that were written for a route. Its next call mostly has the same. */
+const places = new WeakMap<
+  Route,
+  Pick<Call, 'requestedModel' | 'keyName'> & { readonly target: Place; readonly members: string }
+>()
+
+/** Returns the members about what was asked by whom, and where it went. */
+function placeOf(call: Call, route: Route, target: Place): string {
+  const { requestedModel, keyName } = call
+  const last = places.get(route)
+  if (last?.target === target && last.requestedModel === requestedModel && last.keyName === keyName)
+    return last.members
+  const { provider, model } = target
+  let members = `"requested_model":${text(requestedModel)},"provider":${text(provider)}`
+  members += `,"model":${text(model)},"route":${text(route.name)},"strategy":${text(route.strategy)}`
+  members += `,"key_name":${text(keyName)}`
+  places.set(route, { requestedModel, keyName, target, members })
+  return members
 }
 
 /**
