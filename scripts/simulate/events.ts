@@ -2,8 +2,8 @@
 // a failing history can be shortened.
 import type { Refusal } from './disk.ts'
 import type { Reach } from './network.ts'
-import { DEEDS, LONG_ANSWER, SPOKEN } from './provider.ts'
-import { type CallEvent, KEY_NAMES, MANNERS, MODELS } from './setup.ts'
+import { DEEDS, type Deed, LONG_ANSWER, SPOKEN } from './provider.ts'
+import { ASKS, type CallEvent, KEY_NAMES, MANNERS, MODELS } from './setup.ts'
 import { Dice } from './time.ts'
 
 export type Event =
@@ -32,15 +32,33 @@ const SETTLE_EVERY = 60
 /** Makes the events of a seed. `crashes`: weight of crashes, if the seed does not choose it; calls have 60. */
 export function eventsOf(seed: number, steps: number, crashes?: number): Event[] {
   const dice = new Dice(seed)
-  // Most histories have few kinds of trouble, so that calls also succeed.
-  const trouble = dice.pick([0, 0.1, 0.4])
-  const crashing = crashes ?? dice.pick([0, 2, 6])
+  // Most histories have few kinds of trouble, so that calls also succeed, and so that one kind meets all others.
+  const kinds: Kinds = {
+    trouble: dice.pick([0, 0.1, 0.4]),
+    crashing: crashes ?? dice.pick([0, 2, 6]),
+    deeds: someOf(dice, DEEDS),
+    manners: someOf(dice, MANNERS),
+  }
   return Array.from({ length: steps }, (_, n) =>
-    n % SETTLE_EVERY === SETTLE_EVERY - 1 ? { kind: 'settle', turns: 2 } : eventOf(dice, trouble, crashing),
+    n % SETTLE_EVERY === SETTLE_EVERY - 1 ? { kind: 'settle', turns: 2 } : eventOf(dice, kinds),
   )
 }
 
-function eventOf(dice: Dice, trouble: number, crashing: number): Event {
+/** Kinds of trouble of a history. */
+interface Kinds {
+  /** Part of the calls in trouble. */
+  readonly trouble: number
+  readonly crashing: number
+  readonly deeds: readonly Deed['how'][]
+  readonly manners: readonly CallEvent['client'][]
+}
+
+/** Picks all values, or up to four of them. */
+const someOf = <Value>(dice: Dice, values: readonly Value[]): readonly Value[] =>
+  dice.int(3) === 0 ? values : Array.from({ length: 1 + dice.int(4) }, () => dice.pick(values))
+
+function eventOf(dice: Dice, kinds: Kinds): Event {
+  const { trouble, crashing } = kinds
   const weights: readonly (readonly [Event['kind'], number])[] = [
     ...([
       ['call', 60],
@@ -62,7 +80,7 @@ function eventOf(dice: Dice, trouble: number, crashing: number): Event {
   ]
   const kind = dice.weighted(weights)
   const turns = dice.pick([0, 1, 2 + dice.int(8)])
-  return { kind, turns, ...DETAILS[kind]?.(dice, trouble) } as Event
+  return { kind, turns, ...DETAILS[kind]?.(dice, kinds) } as Event
 }
 
 const DAY = 86_400_000
@@ -75,19 +93,20 @@ function spoken(dice: Dice) {
 }
 
 /** Members of each kind of event. */
-const DETAILS: { readonly [Kind in Event['kind']]?: (dice: Dice, trouble: number) => object } = {
-  call: (dice, trouble) => {
-    const client = dice.number() < trouble ? dice.pick(MANNERS) : 'reads'
+const DETAILS: { readonly [Kind in Event['kind']]?: (dice: Dice, kinds: Kinds) => object } = {
+  call: (dice, { trouble, deeds, manners }) => {
+    const client = dice.number() < trouble ? dice.pick(manners) : 'reads'
     return {
       n: dice.int(1_000),
       key: dice.pick(KEY_NAMES),
+      ask: dice.int(6) === 0 ? dice.pick(ASKS) : null,
       ...spoken(dice),
       stream: dice.int(2) === 0,
       size: dice.int(9) === 0 ? dice.int(2_000) : 3,
       client,
       times: dice.int(12) === 0 ? 2 + dice.int(8) : 1,
       deeds: Array.from({ length: 2 }, () => ({
-        how: dice.number() < trouble ? dice.pick(DEEDS) : 'answers',
+        how: dice.number() < trouble ? dice.pick(deeds) : 'answers',
         // Only a long answer shows that its client does not read.
         n: client === 'stalls' && dice.int(2) === 0 ? LONG_ANSWER : dice.int(1_000),
       })),

@@ -1,14 +1,16 @@
 // Invariants: they hold after every event, whatever happened before. Reads the record with SQL of its own, and the ledger of the providers.
 import Database from 'better-sqlite3'
-import { MEMORY } from '../../src/shared/memory.ts'
+import type { MemoryShare } from '../../src/shared/memory.ts'
 import type { FarEnd, Message } from './network.ts'
 import { type Inference, NONCE, TOKENS } from './provider.ts'
-import { BUDGET_USD, type CallEvent, MAX_TOKENS, PRICE, RATE } from './setup.ts'
+import { BUDGET_USD, type CallEvent, MAX_TOKENS, PRICE, promptsOf, RATE } from './setup.ts'
 
 /** One request of a client, and what came of it. */
 export interface Sent {
   readonly nonce: string
   readonly event: CallEvent
+  /** Request whose response this one continues. */
+  readonly before: Sent | null
   /** Time, ms. */
   readonly at: number
   /** `losses` of the world when it was sent. */
@@ -33,8 +35,7 @@ interface SimulatedWorld {
   readonly sent: readonly Sent[]
   /** Inferences by the client's request. */
   readonly inferences: ReadonlyMap<string, readonly Inference[]>
-  /** Memory that is taken by others. */
-  readonly memory: number
+  readonly shares: ReadonlySet<MemoryShare>
   /** True if all calls must succeed. */
   readonly isCalm: boolean
   /** Number of gateways that died, or could not write the ends of their calls. */
@@ -192,7 +193,8 @@ export function checkAll(world: SimulatedWorld): string | null {
   if (attempts.length > 0) return `an attempt of ${attempts[0]!.call_id} stays open`
   const reserved = records.all<{ usd: number }>('SELECT usd FROM key_reservations')
   if (reserved.length > 0) return `${reserved.length} reservations remain`
-  if (MEMORY.bytes !== world.memory) return `${MEMORY.bytes} bytes of memory remain taken`
+  for (const { kind, bytes, keyName } of world.shares)
+    if (kind !== 'cache' && bytes > 0) return `${bytes} bytes of memory of ${keyName} remain taken`
   for (const sent of world.sent)
     if (!sent.isChecked && !sent.isForgotten) {
       const problem = checkCall(world, sent)
@@ -208,7 +210,12 @@ function checkCall(world: SimulatedWorld, sent: Sent): string | null {
   const calls = world.records.calls(nonce)
   const inferences = world.inferences.get(nonce) ?? []
   const start = head?.start ?? 'no answer'
-  const mayBeRefused = ['bob', 'eve'].includes(sent.event.key) && start.includes(' 429 ')
+  const { key, ask } = sent.event
+  const mayBeRefused =
+    (['bob', 'eve'].includes(key) && start.includes(' 429 ')) ||
+    (ask === 'continue' && / 40[04] /.test(start) && sent.before?.event.key !== key)
+  if (sent.before && sent.before.event.key !== key && inferences.length > 0)
+    return `${nonce} continues ${sent.before.nonce}, which another key made`
   if (world.isCalm && !start.includes(' 200 ') && !mayBeRefused)
     return `${nonce} fails without a cause: ${start}`
   if (calls.length > 1) return `${nonce} has ${calls.length} records`
@@ -236,11 +243,15 @@ function checkCall(world: SimulatedWorld, sent: Sent): string | null {
     // Gemini's clients handle an unusable call of a tool themselves, so it is relayed as an answer.
     if (last.deviation?.concludes.end === 'failed' && last.deviation.cause !== 'end-malformed-call')
       return `${nonce} is completed, but ${last.deviation.id} is a failure`
-    if (!last.deviation && (call.tokens_input !== TOKENS.input || call.tokens_output !== TOKENS.output))
+    const prompts = promptsOf(sent.event)
+    const hasUsage = !last.deviation && !['list', 'upload', 'moderations'].includes(ask ?? '')
+    const isCounted =
+      call.tokens_input === prompts * TOKENS.input && call.tokens_output === prompts * TOKENS.output
+    if (hasUsage && !isCounted)
       return `${nonce}: tokens ${call.tokens_input}, ${call.tokens_output} on record`
     const cost = attempts.at(-1)!.cost_usd
-    if (!last.deviation && (cost === null || Math.abs(cost - COST) > 1e-9))
-      return `${nonce} costs ${cost} on record, not ${COST}`
+    if (hasUsage && (cost === null || Math.abs(cost - prompts * COST) > 1e-9))
+      return `${nonce} costs ${cost} on record, not ${prompts * COST}`
   }
   const isCrashed = world.losses !== losses
   const isRight = last?.isSent && last.deed.how === 'answers'
@@ -264,16 +275,23 @@ function checkCall(world: SimulatedWorld, sent: Sent): string | null {
   return null
 }
 
-/** Amount that is set aside for a call at least. */
+/** Amount that is set aside for each prompt of a call at least. */
 const SET_ASIDE = (MAX_TOKENS * PRICE.output) / 1e6
 
 /** Checks that a key passes its budget by at most one call, and by what calls cost beyond the amounts set aside. */
 function checkBudget(world: SimulatedWorld): string | null {
-  const spent = world.records.all<{ day: string; usd: number; most: number; beyond: number }>(
-    `SELECT date(created_at / 1000, 'unixepoch') AS day, sum(cost_usd) AS usd, max(cost_usd) AS most,
-       sum(max(0, cost_usd - ${SET_ASIDE})) AS beyond FROM call_logs WHERE key_name = 'bob' GROUP BY day`,
+  const prompts = new Map(world.sent.map(({ nonce, event }) => [nonce, promptsOf(event)]))
+  const days = new Map<string, { usd: number; most: number; beyond: number }>()
+  const calls = world.records.all<{ day: string; nonce: string; cost: number }>(
+    `SELECT date(created_at / 1000, 'unixepoch') AS day, session_id AS nonce, cost_usd AS cost FROM call_logs
+       WHERE key_name = 'bob' AND cost_usd > 0`,
   )
-  for (const { day, usd, most, beyond } of spent)
+  for (const { day, nonce, cost } of calls) {
+    const { usd, most, beyond } = days.get(day) ?? { usd: 0, most: 0, beyond: 0 }
+    const over = Math.max(0, cost - SET_ASIDE * prompts.get(nonce)!)
+    days.set(day, { usd: usd + cost, most: Math.max(most, cost), beyond: beyond + over })
+  }
+  for (const [day, { usd, most, beyond }] of days)
     if (usd > BUDGET_USD + most + beyond + 1e-9)
       return `bob spent ${usd} on ${day}, with a budget of ${BUDGET_USD}; a call cost at most ${most}`
   return null

@@ -69,8 +69,16 @@ export interface SimulatedProvider {
 /** Name of a client's request, with its key, as it is in prompts, answers and sessions. */
 export const NONCE = /n\d+-(?:ann|bob|eve|root)\b/
 
+/** Names the request that a prompt belongs to; a conversation has several. */
+const ASKED = /ask (n\d+-(?:ann|bob|eve|root)\b)/g
+
+/** Id of the response to a request. */
+export const responseIdOf = (nonce: string): string => `resp_${nonce.replace('-', '_')}`
+
 /** What a request asks for. */
 export interface ProviderAsk {
+  /** True if the gateway relays the answer without reading it. */
+  readonly isRelayed: boolean
   readonly model: string
   readonly isStream: boolean
   readonly nonce: string | null
@@ -84,13 +92,22 @@ export function serveProvider(
   arrived: (request: Message, asked: ProviderAsk) => Inference,
 ): void {
   const answer = (request: Message) => {
-    const json = JSON.parse(request.body) as { model?: string; stream?: boolean }
-    const nonce = NONCE.exec(request.body)?.[0] ?? null
+    // The gateway asks for a kept response, which causes no inference.
+    if (/^(GET|DELETE) \/v1\/responses\//.test(request.start)) {
+      far.send('HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}')
+      return
+    }
+    const isJson = request.headers['content-type']?.includes('json')
+    const json: { model?: string; stream?: boolean } = isJson ? JSON.parse(request.body) : {}
+    const asked = [...request.body.matchAll(ASKED)]
+    const nonce = asked.at(-1)?.[1] ?? NONCE.exec(request.start)?.[0] ?? null
+    const relayed = /\/v1\/(completions|moderations|files)/.exec(request.start)?.[1]
     const inPath = /\/models\/([^:]+):(\w+)/.exec(request.start)
     const isStream = inPath ? inPath[2] === 'streamGenerateContent' : json.stream === true
-    const model = inPath ? decodeURIComponent(inPath[1]!) : json.model!
-    const inference = arrived(request, { model, isStream, nonce })
-    perform(provider, far, inference, isStream, dice)
+    const model = inPath ? decodeURIComponent(inPath[1]!) : (json.model ?? '')
+    const inference = arrived(request, { model, isStream, nonce, isRelayed: relayed !== undefined })
+    const answer = relayed && relayedAnswer(relayed, asked.length, inference, provider)
+    perform(provider, far, inference, isStream, dice, answer)
   }
   const reader = new HttpReader(() => {}, answer)
   far.listener = {
@@ -106,6 +123,7 @@ function perform(
   inference: Inference,
   isStream: boolean,
   dice: Dice,
+  relayed: string | undefined,
 ): void {
   const { deed, deviation, nonce, model } = inference
   const { how, n } = deed
@@ -115,9 +133,11 @@ function perform(
     how === 'tells its key' ? provider.key : '',
     ' end-',
   ].map((word) => (word.endsWith('-') ? word + nonce : word))
-  const plain = isStream
-    ? events(provider.dialect, model, text, n % 5 === 0 ? '' : null)
-    : [whole(provider.dialect, model, text.join(''))]
+  const plain = relayed
+    ? [relayed]
+    : isStream
+      ? events(provider.dialect, model, text, nonce, n % 5 === 0 ? '' : null)
+      : [whole(provider.dialect, model, text.join(''), nonce)]
   const pieces = (deviation && deviating(deviation, isStream)) ?? plain
   const status = how.startsWith('refuses') ? STATUSES[n % STATUSES.length]! : (deviation?.status ?? 200)
   const type = isStream && !how.startsWith('refuses') ? 'text/event-stream' : 'application/json'
@@ -161,7 +181,7 @@ function perform(
     const body =
       how === 'refuses'
         ? JSON.stringify({ type: 'error', error })
-        : whole(provider.dialect, model, text.join(''))
+        : (relayed ?? whole(provider.dialect, model, text.join(''), nonce))
     const retry = status === 429 && n % 2 === 1 ? 'retry-after: 1\r\n' : ''
     send(head(Buffer.byteLength(body)).replace('\r\n\r\n', `\r\n${retry}\r\n`) + body)
   }
@@ -180,7 +200,7 @@ function perform(
     },
     'never answers': () => {},
     'stops in the middle': part,
-    'sends garbage': () => send(GARBAGE[n % GARBAGE.length]!),
+    'sends garbage': () => send(GARBAGE[n % (relayed ? 2 : 3)]!),
   }
   deeds[how]()
 }
@@ -215,7 +235,29 @@ const deviating = (deviation: Deviation, isStream: boolean): string[] | null => 
 
 const halves = (text: string): string[] => [text.slice(0, text.length >> 1), text.slice(text.length >> 1)]
 
-function whole(dialect: SimulatedDialect, model: string, text: string): string {
+/** Returns the answer to a relayed request with some prompts. */
+function relayedAnswer(
+  what: string,
+  prompts: number,
+  { nonce, deed, model }: Inference,
+  { key }: SimulatedProvider,
+): string {
+  const text = `said-${nonce} ${deed.how === 'tells its key' ? key : ''} end-${nonce}`
+  const input = prompts * TOKENS.input
+  const output = prompts * TOKENS.output
+  if (what === 'moderations') return JSON.stringify({ id: text, model, results: [{ flagged: false }] })
+  if (what === 'completions')
+    return JSON.stringify({
+      ...{ id: 'cmpl-1', object: 'text_completion', created: 1, model },
+      choices: Array.from({ length: prompts }, (_, index) => ({ text, index, finish_reason: 'stop' })),
+      usage: { prompt_tokens: input, completion_tokens: output, total_tokens: input + output },
+    })
+  if (prompts === 0) return JSON.stringify({ object: 'list', data: [], has_more: false, note: text })
+  const id = `file-${nonce!.replace('-', '')}`
+  return JSON.stringify({ id, object: 'file', bytes: 9, filename: text, purpose: 'assistants' })
+}
+
+function whole(dialect: SimulatedDialect, model: string, text: string, nonce: string | null): string {
   const { input, output } = TOKENS
   const usage = { input_tokens: input, output_tokens: output }
   return JSON.stringify(
@@ -239,7 +281,7 @@ function whole(dialect: SimulatedDialect, model: string, text: string): string {
         usage,
       },
       responses: {
-        id: 'resp_1',
+        id: responseIdOf(nonce ?? ''),
         object: 'response',
         created_at: 1,
         status: 'completed',
@@ -274,9 +316,10 @@ function events(
   dialect: SimulatedDialect,
   model: string,
   words: readonly string[],
+  nonce: string | null,
   noEnd: string | null,
 ): string[] {
-  const answer = JSON.parse(whole(dialect, model, words.join('')))
+  const answer = JSON.parse(whole(dialect, model, words.join(''), nonce))
   const all = {
     chat: chatEvents,
     messages: messagesEvents,

@@ -50,6 +50,8 @@ routes:
   auto: { targets: [{ model: one/m-one }, { model: two/m-two }] }
   mix: { strategy: weighted, targets: [{ model: anth/m-anth, weight: ${1 + (reloads % 3)} }, { model: one/m-one }, { model: gem/m-gem }, { model: resp/m-resp }] }
 resilience: { connect: 2s, stream_first_event: 4s, answer: 8s, idle: 4s, retries: 1, cooldown: ${reloads % 2 === 0 ? '3s' : '0s'} }
+passthrough: [completions, moderations, files]
+responses: { store: { enabled: true, key: $STORE } }
 keys:
 ${KEY_NAMES.map((name) => `  - { name: ${name}, role: ${name === 'root' ? 'admin' : 'client'}, digest: "sha256:${createHash('sha256').update(keyOf(name)).digest('hex')}"${name === 'bob' ? `, budget: { usd: ${BUDGET_USD}, per: day }` : name === 'eve' ? `, rate: { requests: ${RATE.requests}, per: ${RATE.perMs / 1000}s }` : ''} }`).join('\n')}
 `
@@ -65,9 +67,15 @@ export const MANNERS = [
   'pipelines',
 ] as const
 
+/** Calls besides those of the four dialects. The gateway relays all but `continue` without reading them. */
+export const ASKS = ['completions', 'moderations', 'list', 'upload', 'continue'] as const
+export type Ask = (typeof ASKS)[number]
+
 /** A call of a client. */
 export interface CallEvent {
   readonly kind: 'call'
+  /** Null for a call in the dialect. `continue` continues an earlier response of some key. */
+  readonly ask: Ask | null
   readonly key: KeyName
   readonly dialect: SimulatedDialect
   readonly model: string
@@ -84,12 +92,53 @@ export interface CallEvent {
   readonly turns: number
 }
 
-/** Returns the path and the body of a call. */
-export function requestOf(
-  { dialect, model, stream, size }: CallEvent,
-  nonce: string,
-): { path: string; body: string } {
+/** Prompts of a call. */
+export const promptsOf = ({ ask, n }: CallEvent): number => (ask === 'completions' ? 1 + (n % 20) : 1)
+
+interface ClientRequest {
+  readonly method?: 'GET'
+  readonly path: string
+  readonly type?: string
+  readonly body: string
+}
+
+/** Returns a call. `previous`: id of the response that it continues. */
+export function requestOf(event: CallEvent, nonce: string, previous: string | undefined): ClientRequest {
+  const { ask, model, size, stream } = event
   const content = `ask ${nonce} ${'word '.repeat(size)}`
+  switch (ask) {
+    case null:
+      return requestIn(event, content)
+    case 'continue':
+      return {
+        path: '/v1/responses',
+        body: JSON.stringify({
+          ...{ model, input: content, stream, max_output_tokens: MAX_TOKENS },
+          ...(previous !== undefined && { previous_response_id: previous }),
+        }),
+      }
+    case 'completions':
+      return {
+        path: '/v1/completions',
+        body: JSON.stringify({
+          ...{ model: 'one/m-one', prompt: Array.from({ length: promptsOf(event) }, () => `ask ${nonce}`) },
+          max_tokens: MAX_TOKENS,
+        }),
+      }
+    case 'moderations':
+      return { path: '/v1/moderations', body: JSON.stringify({ model: 'one/m-one', input: content }) }
+    case 'list':
+      return { method: 'GET', path: `/v1/files?after=${nonce}`, body: '' }
+    case 'upload':
+      return {
+        path: '/v1/files',
+        type: 'multipart/form-data; boundary=b',
+        body: `--b\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nassistants\r\n--b\r\ncontent-disposition: form-data; name="file"; filename="f.txt"\r\ncontent-type: text/plain\r\n\r\n${content}\r\n--b--\r\n`,
+      }
+  }
+}
+
+function requestIn({ dialect, model, stream }: CallEvent, content: string): ClientRequest {
   const messages = [{ role: 'user', content }]
   switch (dialect) {
     case 'chat':

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Loaded, parseConfig } from '../../src/config/load.ts'
 import { createGateway, type Gateway } from '../../src/gateway/create-gateway.ts'
-import { MEMORY } from '../../src/shared/memory.ts'
+import { MEMORY, type MemoryShare } from '../../src/shared/memory.ts'
 import { claim, databaseFile } from '../../src/store/sqlite/open.ts'
 import { SimulatedDisk } from './disk.ts'
 import type { Event } from './events.ts'
@@ -27,6 +27,7 @@ import {
   type Inference,
   NONCE,
   type ProviderAsk,
+  responseIdOf,
   type SimulatedProvider,
   serveProvider,
 } from './provider.ts'
@@ -47,6 +48,11 @@ function blankDatabase(): string {
   return databaseFile(blank)
 }
 
+/** Encrypts stored responses. */
+const STORE = 'a-key-of-the-store-0123456789-0123456789'
+
+/** Number of paths that are read. */
+const READS = 14
 /** Number of the read of /readyz. */
 const READYZ = 7
 
@@ -54,6 +60,15 @@ const CALM = ['call', 'wait', 'read', 'reload', 'jump', 'backup', 'settle']
 const isCalm = (event: Event): boolean =>
   CALM.includes(event.kind) &&
   (event.kind !== 'call' || (event.client === 'reads' && event.deeds.every(({ how }) => how === 'answers')))
+
+/** Names the key whose request or response this is. */
+const OWNER = /\bn\d+[-_](ann|bob|eve|root)\b/g
+
+/** Returns the id of the response that a client got, or might have got. */
+const responseIn = ({ answer, nonce }: Sent): string =>
+  /"id":"(resp_[\w-]+)"/.exec(answer?.body ?? '')?.[1] ?? responseIdOf(nonce)
+
+const open = MEMORY.open.bind(MEMORY)
 
 /** Configurations by their text, because parsing takes longer than a start. */
 const parsed = new Map<string, Loaded>()
@@ -80,8 +95,8 @@ export class SimulatedWorld {
   readonly breaks: number[] = []
   /** True if nothing but right calls and answers happens, so that all calls succeed. */
   isCalm = false
-  /** Memory that an earlier history kept. */
-  readonly memory = MEMORY.bytes
+  /** Holders of memory. */
+  readonly shares = new Set<MemoryShare>()
   crashes = 0
   /** Deaths that were only looked at: the history goes on without them. */
   looks = 0
@@ -117,6 +132,11 @@ export class SimulatedWorld {
     this.#lookedAt = lookedAt
     this.#lookDice = new Dice(lookedAt)
     this.#root = mkdtempSync(join(PLACE, 'waybill-simulated-'))
+    MEMORY.open = (...args) => {
+      const share = open(...args)
+      this.shares.add(share)
+      return share
+    }
     this.#durability = dice.weighted([
       ['process', 3],
       ['full', 1],
@@ -172,7 +192,7 @@ export class SimulatedWorld {
   #directory = (): string => join(this.#root, `life-${this.#life}`)
   #load = (): Loaded => {
     const text = configurationIn({ durability: this.#durability, reloads: this.#reloads })
-    const env = Object.fromEntries(PROVIDERS.map(({ name, key }) => [name, key]))
+    const env = { STORE, ...Object.fromEntries(PROVIDERS.map(({ name, key }) => [name, key])) }
     const loaded = parsed.get(text) ?? parseConfig(text, 'simulated.yaml', { env })
     parsed.set(text, loaded)
     return { ...loaded, config: { ...loaded.config, data: this.#directory() } }
@@ -409,17 +429,26 @@ export class SimulatedWorld {
 
   #call(event: CallEvent): void {
     const nonce = `n${this.calls++}-${event.key}`
-    const { path, body } = requestOf(event, nonce)
+    const kept = event.ask === 'continue' ? this.sent.filter((each) => each.event.ask === 'continue') : []
+    const before = kept[event.n % Math.max(1, kept.length)] ?? null
+    const {
+      method = 'POST',
+      path,
+      type,
+      body,
+    } = requestOf(event, nonce, before ? responseIn(before) : undefined)
     const head = [
-      `POST ${path} HTTP/1.1`,
-      ...['host: localhost', `authorization: Bearer ${keyOf(event.key)}`, 'content-type: application/json'],
-      ...[`content-length: ${Buffer.byteLength(body)}`, `x-session-id: ${nonce}`],
-      ...(event.dialect === 'messages' ? ['anthropic-version: 2023-06-01'] : []),
+      `${method} ${path} HTTP/1.1`,
+      ...['host: localhost', `authorization: Bearer ${keyOf(event.key)}`, `x-session-id: ${nonce}`],
+      ...(method === 'POST' ? [`content-length: ${Buffer.byteLength(body)}`] : []),
+      ...(method === 'POST' ? [`content-type: ${type ?? 'application/json'}`] : []),
+      ...(event.ask === null && event.dialect === 'messages' ? ['anthropic-version: 2023-06-01'] : []),
     ]
     const request = `${head.join('\r\n')}\r\n\r\n${body}`
     const sent: Sent = {
       nonce,
       event,
+      before,
       losses: this.losses,
       stops: this.stops,
       at: this.clock.monotonic(),
@@ -432,7 +461,9 @@ export class SimulatedWorld {
       far: null!,
     }
     this.sent.push(sent)
-    this.note(`${nonce} ${event.dialect} ${event.model}${event.stream ? ' streamed' : ''}, ${event.client}`)
+    this.note(
+      `${nonce} ${event.ask ?? event.dialect} ${event.model}${event.stream ? ' streamed' : ''}, ${event.client}`,
+    )
     const again = event.client === 'pipelines' ? 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n' : null
     const messages: Message[] = []
     const began = (message: Message) => {
@@ -493,17 +524,19 @@ export class SimulatedWorld {
   #arrived(
     provider: SimulatedProvider,
     request: Message,
-    { model, isStream, nonce }: ProviderAsk,
+    { model, isStream, nonce, isRelayed }: ProviderAsk,
   ): Inference {
     const event = nonce === null ? undefined : this.sent.find((each) => each.nonce === nonce)?.event
     const before = this.inferences.get(nonce ?? '') ?? []
     const deed = event?.deeds[before.length] ?? { how: 'answers', n: 3 }
-    const deviation = deviationOf(provider.dialect, deed, isStream)
+    const deviation = isRelayed ? null : deviationOf(provider.dialect, deed, isStream)
     const inference: Inference = { nonce, provider: provider.name, model, deed, deviation, isSent: false }
     this.ledger.push(inference)
     this.inferences.set(nonce ?? '', [...before, inference])
     this.note(`inference ${nonce} ${provider.name}/${model} ${deed.how}`)
     const wire = `${request.start} ${JSON.stringify(request.headers)} ${request.body}`
+    const foreign = [...wire.matchAll(OWNER)].find(([, owner]) => owner !== event?.key)
+    if (event && foreign) this.fail(`${nonce}: ${provider.name} gets ${foreign[0]} of another key`)
     if (wire.includes('wbkey-')) this.fail(`${provider.name} gets a client's key`)
     for (const other of PROVIDERS)
       if (other !== provider && wire.includes(other.key))
@@ -515,7 +548,7 @@ export class SimulatedWorld {
 
   /** Reads as a client or an operator does. */
   #read(n: number, check: (json: { reserved_usd?: number }) => void = () => {}): void {
-    const key = KEY_NAMES[Math.floor(n / 12) % KEY_NAMES.length]!
+    const key = KEY_NAMES[Math.floor(n / READS) % KEY_NAMES.length]!
     const one = this.sent[n % Math.max(1, this.sent.length)]
     const paths = [
       '/api/usage/request-logs?limit=50',
@@ -530,6 +563,8 @@ export class SimulatedWorld {
       `/api/usage/request-logs?session_id=${one?.nonce}`,
       `/api/usage/request-logs/${one?.head?.headers['x-gateway-request-id'] ?? 'none'}`,
       '/api/cloud/model/resolve?model=mix',
+      `/v1/responses/${one ? responseIn(one) : 'none'}`,
+      `/v1/responses/${one ? responseIn(one) : 'none'}/input_items`,
     ]
     const path = paths[n % paths.length]!
     const ended = (message: Message) => {
@@ -573,7 +608,7 @@ export class SimulatedWorld {
         this.fail(`${each.nonce}: the gateway still holds an answer that nobody reads`)
       each.far.stall(false)
     }
-    this.#read(3 + 12 * KEY_NAMES.indexOf('bob'), ({ reserved_usd: usd }) => {
+    this.#read(3 + READS * KEY_NAMES.indexOf('bob'), ({ reserved_usd: usd }) => {
       if (usd !== 0) this.fail(`${usd} USD of bob's budget are set aside without a call`)
     })
     await this.clock.advance(10_000, this.turns)
@@ -591,5 +626,6 @@ export class SimulatedWorld {
     this.records?.close()
     if (this.#gateway) await this.#during(this.#gateway.close(0))
     this.#disk.forget()
+    for (const each of this.shares) each.drop()
   }
 }

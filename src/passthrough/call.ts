@@ -21,7 +21,7 @@ import type { Admitted } from '../http/endpoint.ts'
 import { delivered, replyError, replyRelayed, routeHeaders, untilRead } from '../http/reply.ts'
 import type { Cost } from '../pricing/cost.ts'
 import { MAX_ERROR_BYTES } from '../providers/attempt-result.ts'
-import { detached, once, type REPORTED } from '../shared/boundary.ts'
+import { detached, once, REPORTED } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 import { clock } from '../shared/clock.ts'
 import { ANSWER_WEIGHT } from '../shared/memory.ts'
@@ -444,6 +444,7 @@ export class PassthroughCall extends GeneralCall<PassthroughExchange> implements
       if (!(error instanceof GatewayError) || error.code !== 'upstream_invalid') return this.fault(error)
       this.#refusal = error
       this.failed({ outcome: 'failed', code: error.code, message: error.message })
+      return REPORTED // a fault of the provider
     })
   }
 

@@ -7,6 +7,7 @@ import { samples as chat } from '../dialects/chat/test-samples.ts'
 import { samples as gemini } from '../dialects/gemini/test-samples.ts'
 import { samples as messages } from '../dialects/messages/test-samples.ts'
 import { samples as responses } from '../dialects/responses/test-samples.ts'
+import { onStray } from '../shared/boundary.ts'
 import type { TestGateway } from '../test/test-gateway.ts'
 import { sample } from '../test/test-size.ts'
 import { until } from '../test/test-until.ts'
@@ -567,4 +568,17 @@ test('the owner of an object stays on record when retention has deleted the call
     'the owner is forgotten',
     async () => (await send(again, 'bob', [`/v1beta/files/${own.google}`, null])).status === 200,
   )
+})
+
+test('a list that is not JSON is an error of the provider, not a fault of the gateway', async (t) => {
+  const { origin } = await startProvider(t, (response) => response.end('{"a'))
+  const openai = { openai: { dialect: 'chat', origin: `${origin}/v1` } }
+  const gateway = await gatewayTo(t, openai, GROUPS + SEVERAL)
+  const faults: unknown[] = []
+  t.after(onStray((error) => faults.push(error)))
+  const { status, json } = await gateway.get('/v1/files', {
+    headers: { authorization: `Bearer ${KEYS.bob}` },
+  })
+  assert.deepEqual([status, json.error.code], [502, 'upstream_invalid'])
+  assert.deepEqual(faults, [])
 })
