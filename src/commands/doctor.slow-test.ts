@@ -12,6 +12,7 @@ import Database from 'better-sqlite3'
 import { startMockServer } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
+import { createSealer } from '../responses-store/sealer.ts'
 import { runCli } from '../test/test-cli.ts'
 import { ask, temporaryDirectory } from '../test/test-gateway.ts'
 import { sample } from '../test/test-size.ts'
@@ -265,4 +266,34 @@ test('each key’s spending is shown next to its budget, with a warning from 80 
     /^note the key "cas" has spent \$11\.00 of .*; its calls are refused until the month ends/m,
   )
   assert.doesNotMatch(said, /"dan"/)
+})
+
+test('another encryption key than that of the kept calls is reported once, with what to do', async (t) => {
+  const { data, file, start } = await directoryOf(t)
+  const started = await start(0)
+  await started.close(100)
+  const said = async (key: string) => {
+    const found = await doctor(file, { WAYBILL_RESPONSES_KEY: key })
+    assert.equal(found.code, 0, found.said)
+    return found.said.match(/^note .*WAYBILL_RESPONSES_KEY.*$/gm)
+  }
+  assert.equal(await said(''), null, 'nothing is kept')
+  const db = new Database(join(data, 'waybill.db'))
+  const insert = db.prepare(
+    "INSERT INTO kept_responses (id, key_name, expires_at, bytes, sealed) VALUES (?, '', ?, 9, ?)",
+  )
+  for (const [id, secret, days] of [
+    ['a', 'first', 1],
+    ['b', 'first', 1],
+    ['c', 'second', 1],
+    ['d', 'second', -1],
+  ] as const)
+    insert.run(id, Date.now() + days * 86_400_000, createSealer(secret.repeat(9)).seal('{}', id))
+  db.close()
+  assert.match(
+    (await said('first'.repeat(9)))!.join(),
+    /^note 1 stored responses or kept calls cannot be read, .*; set that key again/,
+  )
+  assert.match((await said('second'.repeat(9)))!.join(), /^note 2 stored/)
+  assert.match((await said(''))!.join(), /^note 3 stored/)
 })

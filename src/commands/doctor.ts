@@ -6,6 +6,7 @@ import { type Config, loadConfig } from '../config/load.ts'
 import { ConfigError } from '../core/errors.ts'
 import { endFindings, type Finding, priceFindings } from '../core/findings.ts'
 import { isLoopback } from '../gateway/create-gateway.ts'
+import { createSealer, OtherKeyError } from '../responses-store/sealer.ts'
 import { diagnoseData } from '../store/sqlite/diagnose.ts'
 import { cleanLabel } from '../terminal/clean.ts'
 import { readKept } from '../terminal/key.ts'
@@ -27,13 +28,13 @@ export async function doctor(options: DoctorOptions): Promise<void> {
     if (!options.json) for (const { verdict, text } of more) print(`${verdict.padEnd(4)} ${text}`)
   }
   tell([{ verdict: 'ok', text: `Node ${process.versions.node}` }])
-  const { config, findings: about } = configFindings(options)
+  const { config, responsesKey, findings: about } = configFindings(options)
   tell(about)
   if (config) {
     const budgets = config.keys.flatMap(({ name, budget = [] }) =>
       budget.map(({ usd, per }) => ({ keyName: name, usd, per })),
     )
-    const data = diagnoseData(config.data, config.retention, budgets, Date.now())
+    const data = diagnoseData(config.data, config.retention, budgets, Date.now(), foreignTo(responsesKey))
     tell(data.findings)
     if (config.fleet) {
       const { fleetFindings } = await import('./fleet.ts')
@@ -45,14 +46,29 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   if (findings.some(({ verdict }) => verdict === 'BAD')) throw new Error('problems were found; see BAD above')
 }
 
+/** Returns a function that recognizes texts of another encryption key by their beginning. */
+function foreignTo(key: string | null): (sample: string) => boolean {
+  if (key === null) return () => true
+  const sealer = createSealer(key)
+  return (sample) => {
+    try {
+      return sealer.open(sample, '') === null
+    } catch (error) {
+      return error instanceof OtherKeyError // any other error: the rest of the text is missing
+    }
+  }
+}
+
 function configFindings({ config: file, env }: DoctorOptions): {
   config: Config | null
+  responsesKey: string | null
   findings: Finding[]
 } {
   const findings: Finding[] = []
   let config: Config | null = null
+  let responsesKey: string | undefined
   try {
-    config = loadConfig(file, { env }).config
+    ;({ config, responsesKey } = loadConfig(file, { env }))
     findings.push({ verdict: 'ok', text: `${file} is valid, and every key that it names is set` })
     const { problem } = readKept(keysFileOf(file))
     if (problem !== null) findings.push({ verdict: 'note', text: problem })
@@ -60,9 +76,9 @@ function configFindings({ config: file, env }: DoctorOptions): {
     if (!(error instanceof ConfigError)) throw error
     findings.push(...error.problems.map((text) => ({ verdict: 'BAD' as const, text })))
     try {
-      config = loadConfig(file, { env, replay: true }).config // without keys, the remaining checks still work
+      ;({ config, responsesKey } = loadConfig(file, { env, replay: true })) // without keys, the remaining checks still work
     } catch {
-      return { config: null, findings }
+      return { config: null, responsesKey: null, findings }
     }
   }
   const { server, keys } = config
@@ -75,7 +91,11 @@ function configFindings({ config: file, env }: DoctorOptions): {
       verdict: 'BAD',
       text: `${where} would be open to everyone, so \`serve\` refuses it; add keys, or listen on 127.0.0.1`,
     })
-  return { config, findings: [...findings, ...priceFindings(config), ...endFindings(config)] }
+  return {
+    config,
+    responsesKey: responsesKey ?? null,
+    findings: [...findings, ...priceFindings(config), ...endFindings(config)],
+  }
 }
 
 const readyOf = z.looseObject({

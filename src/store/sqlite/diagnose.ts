@@ -18,13 +18,15 @@ const MIN_FREE_BYTES = 64 * 2 ** 20
 
 /**
  * Returns all findings in order, and true if a running gateway holds the directory. `caps` and `budgets` come
- * from the configuration; `now` is in milliseconds since the epoch.
+ * from the configuration; `now` is in milliseconds since the epoch. `isForeign` returns true for the beginning of a
+ * stored response or a kept call that the present key did not encrypt.
  */
 export function diagnoseData(
   directory: string,
   caps: Caps,
   budgets: readonly Budget[],
   now: number,
+  isForeign: (sample: string) => boolean = () => false,
 ): { findings: Finding[]; running: boolean } {
   let stats: Stats
   try {
@@ -52,6 +54,7 @@ export function diagnoseData(
       ...databaseFindings(databaseFile(directory), (db) => [
         ...capFindings(db, caps, running, now),
         ...budgetFindings(db, budgets, now),
+        ...sealedFindings(db, isForeign, now),
       ]),
       freeFinding(directory),
     ],
@@ -186,6 +189,18 @@ const bad = (text: string): Finding => ({ verdict: 'BAD', text })
  */
 function capFindings(db: DatabaseSync, caps: Caps, running: boolean, now: number): Finding[] {
   return fillFindings(fillOf(db, caps, now).fills, running)
+}
+
+/** Counts unexpired stored responses and kept calls by their beginning, which names the key that encrypted them. */
+const SEALED = `SELECT substr(sealed, 1, 40) AS sample, count(*) AS count FROM kept_responses
+  WHERE expires_at > ? GROUP BY substr(sealed, 1, 10)`
+
+/** Reports stored responses and kept calls that the present key cannot decrypt. */
+function sealedFindings(db: DatabaseSync, isForeign: (sample: string) => boolean, now: number): Finding[] {
+  const groups = db.prepare(SEALED).all(now) as { sample: string; count: number }[]
+  const count = groups.reduce((sum, each) => sum + (isForeign(each.sample) ? each.count : 0), 0)
+  const text = `${count} stored responses or kept calls cannot be read, because WAYBILL_RESPONSES_KEY is not the key that encrypted them, or is not set; set that key again, or let them expire`
+  return count === 0 ? [] : [note(text)]
 }
 
 /** A key that has a budget. */
