@@ -113,9 +113,47 @@ export function createVolatileMask(
 
 /** Returns a pattern for a folder's path, and for the id that agents derive from it: `-home-me-project`. */
 function patternOf(folder: string): RegExp {
-  const quoted = folder.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')
-  const dashed = folder.replace(/[^A-Za-z0-9]/g, '-')
-  return new RegExp(`(?<![\\w/.-])${quoted}(?![\\w.-]|/\\w)/?|(?<![\\w-])${dashed}(?![\\w-])`, 'g')
+  return new RegExp(
+    `(?<![\\w/.-])${quoted(folder)}(?![\\w.-]|/\\w)/?|(?<![\\w-])${dashed(folder)}(?![\\w-])`,
+    'g',
+  )
+}
+
+const quoted = (text: string): string => text.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')
+const dashed = (folder: string): string => folder.replace(/[^A-Za-z0-9]/g, '-')
+
+/** Maximum length of a line in which a folder is looked for. */
+const MAX_LINE = 1_000
+
+/**
+ * Returns the folders that texts named before where they name `folders` now: in lines that are the same but for the
+ * folder. A folder without such a line stays.
+ */
+export function foldersBefore(
+  before: readonly string[],
+  now: readonly string[],
+  folders: readonly string[],
+): string[] {
+  let texts = now
+  return folders.map((folder) => {
+    const found = texts.flatMap((text, at) => folderBefore(before[at] ?? '', text, folder) ?? [])[0] ?? folder
+    // The next folder may be in a line with this one.
+    const there = (name: string) => (name === folder ? found : dashed(found))
+    texts = texts.map((text) => text.replaceAll(folder, there).replaceAll(dashed(folder), there))
+    return found
+  })
+}
+
+function folderBefore(before: string, now: string, folder: string): string | null {
+  if (folder.length < 2 || !now.includes(folder)) return null
+  for (const line of now.split('\n')) {
+    const [first, ...others] = line.split(folder).map(quoted)
+    if (others.length === 0 || line.length > MAX_LINE || line.trim() === folder) continue
+    const pattern = new RegExp(`^${first}(/[^"\\n]{1,${MAX_LINE}}?)${others.join('\\1')}$`, 'm')
+    const found = pattern.exec(before)?.[1]
+    if (found !== undefined && found !== folder) return found
+  }
+  return null
 }
 
 function isNow({ y, m, d }: Record<string, string>, now: number): boolean {

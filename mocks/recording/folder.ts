@@ -1,6 +1,7 @@
 // Replaces the name of the program's folder in recorded answers. The recording contains a placeholder of the
 // same length, and replay inserts the current folder, so that an agent works where it is started. A stream
 // may split the name between two events. Pure.
+import { bytesOf } from '../answer.ts'
 
 /** Minimum length of a folder that is replaced: a shorter name could be part of any text. */
 const MIN_FOLDER_BYTES = 9
@@ -48,17 +49,41 @@ export function hideFolder(body: Buffer, folder: string): { readonly body: Buffe
 }
 
 /** Piece of a body, and the text that replaces it. */
-export interface Edit {
+interface Edit {
   readonly span: Span
   readonly text: string
 }
 
 /** Returns the edits that replace the placeholder of this many bytes with a folder. */
-export function showFolder(body: Uint8Array, length: number, folder: string): Edit[] {
-  if (!isPlain(folder)) return []
-  return placesOf(Buffer.from(body), placeholderOf(length)).flatMap((spans) =>
+export const showFolder = (body: Uint8Array, length: number, folder: string): Edit[] =>
+  isPlain(folder) ? editsFor(body, placeholderOf(length), folder) : []
+
+/** Returns the body with another folder; null if one of the two cannot be replaced. */
+export function inFolder(body: Buffer, from: string, to: string): Buffer | null {
+  const name = Buffer.from(from)
+  if (name.length < MIN_FOLDER_BYTES || !isPlain(from) || !isPlain(to)) return null
+  const edits = editsFor(body, name.toString('latin1'), to).sort((a, b) => a.span[0] - b.span[0])
+  return Buffer.from(edited(body, 0, body.length, edits))
+}
+
+const editsFor = (body: Uint8Array, name: string, folder: string): Edit[] =>
+  placesOf(Buffer.from(body), name).flatMap((spans) =>
     spans.map((span, piece) => ({ span, text: piece === 0 ? folder : '' })),
   )
+
+/** Returns a range of the bytes with its edits; an edit belongs to the range in which it begins. */
+export function edited(bytes: Uint8Array, from: number, to: number, edits: readonly Edit[]): Uint8Array {
+  const touching = edits.filter(({ span }) => span[0] < to && span[1] > from)
+  if (touching.length === 0) return bytes.subarray(from, to)
+  const kept: Uint8Array[] = []
+  let at = from
+  for (const { span, text } of touching) {
+    kept.push(bytes.subarray(at, Math.max(at, span[0])))
+    if (span[0] >= from) kept.push(bytesOf(text))
+    at = Math.max(at, span[1])
+  }
+  kept.push(bytes.subarray(Math.min(at, to), to))
+  return Buffer.concat(kept)
 }
 
 /** A string of JSON, or `"name":`. */

@@ -1,8 +1,8 @@
 // Turns a recording into an answer: status, headers, bytes, chunk boundaries and, optionally, timing.
 // Independent of the request and of the choice of the recording.
 import { createParser } from 'eventsource-parser'
-import { bytesOf, type MockAnswer, type Part } from '../answer.ts'
-import { type Edit, type Span, showFolder } from './folder.ts'
+import type { MockAnswer, Part } from '../answer.ts'
+import { edited, type Span, showFolder } from './folder.ts'
 import type { Recording } from './format.ts'
 
 /** Pace of the answer: `recorded` waits between chunks as long as recorded, `none` does not wait. */
@@ -58,19 +58,4 @@ function parse(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-/** Returns a range of the bytes with its edits; an edit belongs to the range in which it begins. */
-function edited(bytes: Uint8Array, from: number, to: number, edits: readonly Edit[]): Uint8Array {
-  const touching = edits.filter(({ span }) => span[0] < to && span[1] > from)
-  if (touching.length === 0) return bytes.subarray(from, to)
-  const kept: Uint8Array[] = []
-  let at = from
-  for (const { span, text } of touching) {
-    kept.push(bytes.subarray(at, Math.max(at, span[0])))
-    if (span[0] >= from) kept.push(bytesOf(text))
-    at = Math.max(at, span[1])
-  }
-  kept.push(bytes.subarray(Math.min(at, to), to))
-  return Buffer.concat(kept)
 }

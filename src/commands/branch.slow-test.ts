@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
@@ -13,9 +14,10 @@ import { until } from '../test/test-until.ts'
 
 const KEY = 'wb-a-key-of-tests'
 
-/** A program that holds a conversation of some turns, and prints each answer as it came. */
+/** A program that holds a conversation of some turns about its directory, and prints each answer as it came. */
 const AGENT = `
-const messages = []
+const messages = [{ role: 'system', content: 'You write pages.\\n- Working directory: ' + process.cwd()
+  + '\\n- Memory: ' + process.env.HOME + '/.memory/' + process.cwd().replaceAll('/', '-') + '/notes\\n- Now: ' + new Date() }]
 for (let turn = 1; turn <= Number(process.env.TURNS); turn++) {
   messages.push({ role: 'user', content: (process.env.ASKS ?? 'turn') + ' ' + turn })
   const answer = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
@@ -30,21 +32,26 @@ for (let turn = 1; turn <= Number(process.env.TURNS); turn++) {
   const text = await answer.text()
   console.log(answer.status + ' ' + JSON.stringify(text))
   if (answer.status !== 200) process.exit(3)
-  messages.push({ role: 'assistant', content: text })
+  const content = [...text.matchAll(/"content":"(.*?)"/g)].map(([, piece]) => piece).join('')
+  messages.push({ role: 'assistant', content })
 }
 `
 
-/** Each answer is another one, so that only a replay says the same twice. */
+/** Each answer is another one, so that only a replay says the same twice. It names the program's directory. */
 function changing(): Script {
   let count = 0
   return (response, received) => {
     count++
-    const said = `answer ${count} ${Math.random()}`
+    const { messages } = received.json as { messages: { content: string }[] }
+    const folder = /directory: (.+)/.exec(messages[0]!.content)![1]!
+    const said = `answer ${count} ${Math.random()} is in ${folder}/page-${count}.txt`
     if (!received.json.stream) return answer(said)(response, received)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     const event = (delta: object, finish_reason: string | null = null) =>
       `data: ${JSON.stringify({ id: `c${count}`, model: 'm', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
-    response.end(`${event({ role: 'assistant', content: said })}${event({}, 'stop')}data: [DONE]\n\n`)
+    const middle = said.indexOf(folder) + folder.length / 2
+    const parts = [said.slice(0, middle), said.slice(middle)].map((content) => event({ content }))
+    response.end(`${parts.join('')}${event({}, 'stop')}data: [DONE]\n\n`)
   }
 }
 
@@ -60,7 +67,7 @@ async function waybill(t: TestContext, args: readonly string[], env: Record<stri
   const file = join(temporaryDirectory(t), 'agent.mjs')
   writeFileSync(file, AGENT)
   const child = spawn(process.execPath, [CLI, ...args, '--', process.execPath, file], {
-    env: { ...ENVIRONMENT, WAYBILL_KEY: KEY, TURNS: '4', ...env },
+    env: { ...ENVIRONMENT, HOME: homedir(), WAYBILL_KEY: KEY, TURNS: '4', ...env },
     cwd,
   })
   const said = { stdout: '', stderr: '' }
@@ -75,8 +82,8 @@ const recorded = async (gateway: TestGateway, filter: string) =>
   (await gateway.get(`/api/usage/request-logs?${filter}`, { headers })).json.data
 
 /** Runs the program, and returns its answers once all calls are kept. */
-async function keep(t: TestContext, gateway: TestGateway) {
-  const run = await waybill(t, ['run', '--keep', '--url', gateway.url], { OWN_SESSION: 'first' })
+async function keep(t: TestContext, gateway: TestGateway, HOME = homedir(), cwd?: string) {
+  const run = await waybill(t, ['run', '--keep', '--url', gateway.url], { OWN_SESSION: 'first', HOME }, cwd)
   assert.equal(run.code, 0, run.stderr)
   const calls = await recorded(gateway, 'session_id=first')
   assert.equal(calls.length, 4)
@@ -98,12 +105,7 @@ test('a kept session answers up to a step byte for byte, and spends nothing beyo
   assert.match(again.answers[3]!, /^400 .*--live/)
   assert.match(again.stderr, /3 of 3 steps.*refused; --live sends it/)
   assert.equal(gateway.received(), spent)
-  const whole = await waybill(
-    t,
-    ['replay', 'first', '--until', '4', '--url', gateway.url],
-    {},
-    temporaryDirectory(t),
-  )
+  const whole = await waybill(t, ['replay', 'first', '--until', '4', '--url', gateway.url], {})
   assert.deepEqual([whole.code, whole.answers], [0, answers])
   assert.equal(gateway.received(), spent)
 })
@@ -131,6 +133,50 @@ test('with --live a branch is a session of its own, kept, with its parent on rec
   }
 })
 
+test('in another directory with another home, the answers name that directory, and only what else differs is told (STEP-05)', async (t) => {
+  const gateway = await start(t)
+  const [from, to] = [temporaryDirectory(t), temporaryDirectory(t)]
+  const { answers, calls } = await keep(t, gateway, temporaryDirectory(t), from)
+  assert.match(answers[0]!, new RegExp(`${from}/page-1`))
+  const spent = gateway.received()
+  const HOME = temporaryDirectory(t)
+  const replay = (until: number, env = {}, ...more: string[]) =>
+    waybill(
+      t,
+      ['replay', 'first', '--until', `${until}`, ...more, '--url', gateway.url],
+      { HOME, ...env },
+      to,
+    )
+  const whole = await replay(4)
+  assert.equal(whole.code, 0, whole.stderr)
+  assert.match(whole.stderr, new RegExp(`4 of 4 steps were answered from the session in ${from}\n$`))
+  assert.doesNotMatch(whole.stdout, new RegExp(from))
+  // Pieces of a name that two events share are joined in the first.
+  const plain = (lines: string[], folder: string) =>
+    lines.map((line) => {
+      const text = JSON.parse(line.slice(4))
+      return [...text.matchAll(/"content":"(.*?)"/g)]
+        .map(([, piece]) => piece)
+        .join('')
+        .replaceAll(folder, '.')
+    })
+  assert.deepEqual(plain(whole.answers, to), plain(answers, from))
+  assert.equal(gateway.received(), spent)
+
+  const changed = await replay(4, { ASKS: 'another turn' })
+  assert.match(
+    changed.stderr,
+    /step 1 differs in part 2, user text: it was "turn 1", and is "another turn 1"/,
+  )
+  assert.equal(gateway.received(), spent)
+
+  const branch = await replay(2, {}, '--live')
+  assert.equal(branch.code, 0, branch.stderr)
+  assert.deepEqual(branch.answers.slice(0, 2), whole.answers.slice(0, 2))
+  assert.match(branch.answers[2]!, new RegExp(`${to}/page-`))
+  assert.equal((await recorded(gateway, `parent_id=${calls[1].id}`)).length, 2)
+})
+
 test('a call that differs from its step is refused, and the difference is told (STEP-05)', async (t) => {
   const gateway = await start(t)
   await keep(t, gateway)
@@ -145,7 +191,7 @@ test('a call that differs from its step is refused, and the difference is told (
   assert.equal(code, 1)
   assert.match(
     stderr,
-    /0 of 3 steps.*step 1 differs in part 1, user text: it was "turn 1", and is "another turn 1"/,
+    /0 of 3 steps.*step 1 differs in part 2, user text: it was "turn 1", and is "another turn 1"/,
   )
   assert.equal(gateway.received(), spent)
   for (const [args, told] of [

@@ -1,12 +1,15 @@
 // `waybill replay SESSION --until N -- PROGRAM`: the program gets the answers of a kept session up to step N, byte for
-// byte, from a server of its own on this machine. Later calls are refused, or with --live go to the gateway, where they
-// are on record with the step from which they branch off. Before that, nothing reaches a provider.
+// byte except for the name of its directory, from a server of its own on this machine. Later calls are refused, or with
+// --live go to the gateway, where they are on record with the step from which they branch off. Before that, nothing
+// reaches a provider.
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { homedir } from 'node:os'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
 import { createDigester, type DigestedRequest, idOf } from '../../mocks/matching/digest.ts'
+import { foldersBefore } from '../../mocks/matching/mask.ts'
+import { inFolder } from '../../mocks/recording/folder.ts'
 import { DIALECTS } from '../dialects/registry.ts'
 import { callsOf } from '../gateway/endpoints.ts'
 import { detached, on, once } from '../shared/boundary.ts'
@@ -41,7 +44,9 @@ const keptCall = keptBodies.extend({
 /** A call of the kept session. */
 interface Step extends z.output<typeof keptCall> {
   readonly n: number
-  readonly said: DigestedRequest | null
+  /** Time of the call, ms. */
+  readonly at: number
+  said: DigestedRequest | null
   isTaken: boolean
 }
 
@@ -92,14 +97,26 @@ async function stepsOf(session: string, { read, find }: ReturnType<typeof gatewa
     const n = steps.length + 1
     const kept = await find(`${recordPath(id)}/kept`, keptCall)
     if (!kept) throw new Error(`step ${n} of the session is not kept (any more), so it cannot be replayed`)
-    steps.push({ ...kept, n, said: digest(parsed(kept.request), Date.parse(created_at)), isTaken: false })
+    const at = Date.parse(created_at)
+    steps.push({ ...kept, n, at, said: digest(kept.request, at, HERE), isTaken: false })
   }
   if (steps.length === 0) throw new Error(`there is no session ${JSON.stringify(session)} on record`)
   return steps
 }
 
-/** Digests of requests; nothing is stored, so their key need not be secret. */
-const digest = createDigester('replay of a session', [], [process.cwd(), homedir()])
+/** The program's working directory and the user's home. */
+const HERE: readonly string[] = [process.cwd(), homedir()]
+
+/** Digests a request; nothing is stored, so the key need not be secret. */
+const digest = (request: string, at: number, folders: readonly string[]): DigestedRequest | null =>
+  createDigester('replay of a session', [], folders)(parsed(request), at)
+
+/** Returns the step's request, digested with the folders that it names where a call of this run names its own. */
+function fromElsewhere(step: Step, said: DigestedRequest) {
+  const textsOf = (request: DigestedRequest) => request.parts.map(({ text }) => text)
+  const folders = foldersBefore(textsOf(step.said!), textsOf(said), HERE)
+  return { folders, said: digest(step.request, step.at, folders)! }
+}
 
 interface Beyond {
   readonly base: URL
@@ -116,6 +133,8 @@ class Road {
   readonly #beyond: Beyond
   #live = 0
   #refused = 0
+  /** Folders of the session; those of this run, until a step is found that differs only in them. */
+  #folders = HERE
   /** The first call that differs from its step. */
   difference: string | null = null
 
@@ -133,9 +152,9 @@ class Road {
       return refuse(response, 401, 'This replay answers only the program that it was started for.')
     if (method !== 'POST' || !isCall(path)) return this.#pass(message, response, url, [])
     const body = await bodyOf(message)
-    const said = digest(parsed(body.toString()), clock.now())
+    const said = digest(body.toString(), clock.now(), HERE)
     const step = this.#take(path, said)
-    if (step) return answer(response, step)
+    if (step) return answer(response, step, this.#folders[0]!)
     if (this.#isLater(path, said)) {
       if (live) return this.#goOn(message, response, url, body)
       this.#refused++
@@ -153,9 +172,21 @@ class Road {
   #take(path: string, said: DigestedRequest | null): Step | null {
     const open = this.#steps.slice(0, this.#until).filter((step) => !step.isTaken && step.path === path)
     const alike = (how: 'exact' | 'masked') => open.find((step) => isSame(step.said, said, how))
-    const found = alike('exact') ?? alike('masked') ?? null
+    const found =
+      alike('exact') ?? alike('masked') ?? open.find((step) => this.#isElsewhere(step, said)) ?? null
     if (found) found.isTaken = true
     return found
+  }
+
+  /** Returns true for a step that is the same but for the folders of the session, and reads all steps with these. */
+  #isElsewhere(step: Step, said: DigestedRequest | null): boolean {
+    if (this.#folders !== HERE || said?.parts.length !== step.said?.parts.length || !said) return false
+    const moved = fromElsewhere(step, said)
+    const [from] = moved.folders
+    if (!isSame(moved.said, said, 'masked') || !inFolder(Buffer.from(''), from!, HERE[0]!)) return false
+    this.#folders = moved.folders
+    for (const each of this.#steps) each.said = digest(each.request, each.at, moved.folders)
+    return true
   }
 
   /** Returns true for a call after the last step that is replayed. Calls run in parallel, so one may come early. */
@@ -214,14 +245,21 @@ class Road {
     const open = this.#steps.slice(0, this.#until).filter((step) => !step.isTaken)
     const near = open.filter((step) => step.path === path && step.said)
     if (!said || near.length === 0) return `step ${open[0]!.n} is a call to ${open[0]!.path}, not to ${path}`
-    const [step] = near.sort((a, b) => partsAlike(b.said!, said) - partsAlike(a.said!, said))
-    return `step ${step!.n} differs in ${differenceOf(step!.said!, said)}`
+    const isKnown = this.#folders !== HERE
+    const read = near.map((step) => ({
+      n: step.n,
+      said: isKnown ? step.said! : fromElsewhere(step, said).said,
+    }))
+    const [step] = read.sort((a, b) => partsAlike(b.said, said) - partsAlike(a.said, said))
+    return `step ${step!.n} differs in ${differenceOf(step!.said, said)}`
   }
 
   /** Returns the lines that sum the run up. */
   told(): string[] {
     const taken = this.#steps.filter(({ isTaken }) => isTaken).length
-    const session = `${taken} of ${this.#until} steps were answered from the session`
+    const [folder] = this.#folders
+    const place = folder === HERE[0] ? '' : ` in ${clean(folder!)}`
+    const session = `${taken} of ${this.#until} steps were answered from the session${place}`
     if (this.difference !== null) return [`${session}; then a call differed: ${this.difference}`]
     if (this.#refused > 0)
       return [`${session}; the next call would be live, so it was refused; --live sends it`]
@@ -279,14 +317,16 @@ function around(text: string, a: string, b: string): string {
   return clean(JSON.stringify(`${from > 0 ? '…' : ''}${text.slice(from, from + SHOWN)}${end}`))
 }
 
-function answer(response: ServerResponse, { id, status, content_type, answer }: Step): void {
+/** Gives the answer of a step; `from` is the directory of the session, which it may name. */
+function answer(response: ServerResponse, { id, status, content_type, answer }: Step, from: string): void {
+  const body = Buffer.from(answer)
   response.writeHead(status, {
     ...(content_type !== null && { 'content-type': content_type }),
     'x-gateway-request-id': id,
     'request-id': id,
     'cache-control': 'no-store',
   })
-  response.end(answer)
+  response.end(from === HERE[0] ? body : inFolder(body, from, HERE[0]!))
 }
 
 /** Refuses a call in words that agents of every dialect show, with a status at which they do not try again. */

@@ -9,7 +9,7 @@ const NOTICE_DAYS = 60
 const DAY_MS = 86_400_000
 
 /** The announced end of a model. */
-export interface ModelEnd {
+interface ModelEnd {
   /** provider/model of the configuration. */
   readonly id: string
   /** First day without the model (UTC). */
