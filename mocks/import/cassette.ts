@@ -73,10 +73,20 @@ const status = z.union([
   z.object({ status_code: code }).transform((one) => one.status_code),
 ])
 
-/** Puts the body that pydantic-ai's serializer parsed back into its text. Throws for R's bodies in other files. */
+/**
+ * Puts a body where vcrpy has it today: the one that pydantic-ai's serializer parsed, and the `content` that vcrpy before
+ * its version 6 wrote for httpx. Throws for R's bodies in other files.
+ */
 const withBody = (message: unknown): unknown => {
   if (typeof message !== 'object' || message === null) return message
-  const { parsed_body, ...rest } = message as { parsed_body?: unknown; body?: { file?: unknown } | null }
+  const { parsed_body, ...rest } = message as {
+    parsed_body?: unknown
+    body?: { file?: unknown } | null
+    content?: unknown
+    status_code?: unknown
+  }
+  if (rest.content !== undefined && rest.body === undefined)
+    return { ...rest, body: rest.content, status: rest.status_code }
   const { file } = rest.body ?? {}
   if (file !== undefined && file !== false)
     throw new Error('its body is in a file of its own; record it again with the bodies in the cassette')

@@ -26,6 +26,10 @@ const mapping = (request: object, response: object) => ({
   },
   response: { status: 200, ...response },
 })
+const nocked = (call: object) => ({
+  ...{ scope: 'https://api.openai.com:443', method: 'POST', path: '/v1/chat/completions' },
+  ...{ body: JSON.parse(asked), status: 200, rawHeaders: {}, ...call },
+})
 const har = (headers: object[] = []) => ({
   log: {
     entries: [
@@ -81,6 +85,48 @@ const files: [name: string, format: string, content: string | Buffer][] = [
   ],
   ['vcrpy, packed with gzip', 'vcrpy', gzipSync(vcr({}, {}))],
   ['vcrpy, packed with zstd', 'vcrpy', zstdCompressSync(vcr({}, {}))],
+  [
+    'vcrpy before its version 6, with httpx',
+    'vcrpy',
+    vcr(
+      {},
+      { status: undefined, body: undefined, content: text, status_code: 200, http_version: 'HTTP/1.1' },
+    ),
+  ],
+  [
+    'vcrpy, with tabs before the lines of a text',
+    'vcrpy',
+    vcr({}, {}).replace(
+      JSON.stringify(text),
+      `'{"choices":[{"message":{"content":"Forty-one.\n\t\tGröße"}}]}'`,
+    ),
+  ],
+  ['nock', 'nock', JSON.stringify([nocked({ response: said })])],
+  ['nock, by hand', 'nock', JSON.stringify([nocked({ rawHeaders: undefined, headers: {}, response: said })])],
+  ['nock, with a text', 'nock', JSON.stringify([nocked({ response: text, body: asked })])],
+  [
+    'nock, with bytes',
+    'nock',
+    JSON.stringify([nocked({ response: Buffer.from(text).toString('hex'), responseIsBinary: true })]),
+  ],
+  [
+    'nock, packed, with a list of headers',
+    'nock',
+    JSON.stringify([
+      nocked({
+        response: [gzipSync(text).toString('hex').slice(0, 30), gzipSync(text).toString('hex').slice(30)],
+        rawHeaders: ['Content-Encoding', 'gzip', 'Set-Cookie', 'a', 'Set-Cookie', 'b'],
+      }),
+    ]),
+  ],
+  [
+    "Datadog's test agent",
+    'Datadog test agent',
+    JSON.stringify({
+      request: { method: 'POST', url, headers: { 'User-Agent': 'x' }, body: asked },
+      response: { status: { code: 200, message: '' }, headers: {}, body: text },
+    }),
+  ],
   ['HAR as JSON, with a number in a header', 'HAR', JSON.stringify(har([{ name: 'x', value: 5 }]))],
   ['HAR as YAML', 'HAR', `log:\n  version: '1.2'\n  entries: ${JSON.stringify(har().log.entries)}\n`],
   ['HAR, packed', 'HAR', gzipSync(JSON.stringify(har()))],
@@ -116,11 +162,6 @@ for (const [name, format, content] of files)
   })
 
 const wrong: [name: string, content: string | Buffer, words: RegExp][] = [
-  [
-    'of nock',
-    '[{"scope":"https://api.openai.com:443","method":"POST"}]',
-    /looks like nock: no known recording format \(vcrpy,/,
-  ],
   [
     'of Postman',
     '{"info":{"schema":"https://schema.getpostman.com/json/collection/v2.1.0/"},"item":[]}',

@@ -258,3 +258,7 @@ test('a file that is too large, compressed or not, is refused within bounded mem
   const grown = (process.memoryUsage().rss - before) / 2 ** 20
   assert.ok(grown < 1500, `${Math.round(grown)} MiB more`)
 })
+
+test('a cassette of go-vcr without exchanges is complete', () => {
+  assert.deepEqual(readForeign('a.yaml', '---\nversion: 2\ninteractions: []\n').exchanges, [])
+})

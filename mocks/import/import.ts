@@ -1,8 +1,8 @@
 // Imports foreign recordings: reads, redacts and writes them. Reports the result of every exchange.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { basename } from 'node:path'
-import { readBounded } from '../../src/shared/bounded.ts'
+import { basename, dirname, join, normalize, resolve, sep } from 'node:path'
+import { readBounded, readInside } from '../../src/shared/bounded.ts'
 import { placeAt } from '../providers/find.ts'
 import { providers } from '../providers/registry.ts'
 import { MAX_FILE_BYTES, scanRecordings } from '../recording/format.ts'
@@ -17,7 +17,7 @@ import {
 import { apiVersionOf } from '../recording/recorder.ts'
 import { NOTE, UNDATED } from '../recording/verify-head.ts'
 import { hostName } from '../redaction/paths.ts'
-import type { Interaction } from './interaction.ts'
+import { type Interaction, MAX_IMPORTED_BYTES } from './interaction.ts'
 import { type Foreign, readForeign } from './read.ts'
 
 /** Result of one file. */
@@ -72,7 +72,7 @@ export function importRecordings(files: readonly string[], options: ImportOption
       digest = digestOf(bytes)
       const same = done.get(digest)
       if (same) return { ...same, file, written: [], known: [...same.written, ...same.known] }
-      foreign = readForeign(basename(file), bytes)
+      foreign = readForeign(basename(file), bytes, (name) => bodyBeside(file, name))
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       refused.push((UNREADABLE[code ?? ''] ?? message).replace(`${basename(file)}: `, ''))
@@ -100,6 +100,22 @@ export function importRecordings(files: readonly string[], options: ImportOption
     if (foreign) done.set(digest, result)
     return result
   })
+}
+
+/** Reads a body that a mapping of WireMock names: in `__files`, beside the folder `mappings` or in the mapping's own. */
+function bodyBeside(file: string, name: string): Buffer {
+  const folders = resolve(dirname(file)).split(sep)
+  const mappings = folders.lastIndexOf('mappings')
+  const root = mappings < 0 ? folders : folders.slice(0, mappings)
+  try {
+    if (normalize(name).startsWith('..')) throw new Error('lies outside of __files')
+    return readInside(join(root.join(sep), '__files'), name, MAX_IMPORTED_BYTES)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new Error(
+      `its body, the file __files/${name}, cannot be read: ${UNREADABLE[code ?? ''] ?? message}`,
+    )
+  }
 }
 
 /** Returns the first half of a SHA-256: identifies a source without revealing it. */

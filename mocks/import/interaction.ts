@@ -24,11 +24,14 @@ export interface Unreadable {
   readonly refused: string
 }
 
+/** Returns the bytes of a body that a recorder wrote into a file of its own. */
+export type BodyFile = (name: string) => Buffer
+
 /** Reader of a format. */
 export interface ImportFormat {
   readonly name: string
   /** Reads one exchange. Throws if it violates the format. */
-  read(item: unknown): Interaction
+  read(item: unknown, bodyFile?: BodyFile): Interaction
   /** Checks the end of a file for completeness; returns the missing part, or null. */
   cut(text: string, last: unknown): string | null
 }

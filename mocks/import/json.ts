@@ -1,8 +1,11 @@
-// Readers of JSON files: HAR 1.2, as browsers and Polly.js write it, httpmock and WireMock.
+// Readers of JSON files: HAR 1.2, as browsers and Polly.js write it, nock, httpmock, WireMock and Datadog's test agent.
 import { z } from 'zod'
+import { headerLists, readVcr } from './cassette.ts'
 import {
   address,
+  type BodyFile,
   decompress,
+  headersFromLists,
   headersFromPairs,
   type ImportFormat,
   MAX_IMPORTED_BYTES,
@@ -28,7 +31,7 @@ const harEntry = z.object({
   }),
 })
 
-export const har: ImportFormat = {
+const har: ImportFormat = {
   name: 'HAR',
   read(item) {
     const { request, response } = harEntry.parse(item)
@@ -67,6 +70,68 @@ function pieces(text: string): string[] {
   return list.data
 }
 
+const nockCall = z.object({
+  scope: z.string(),
+  method: z.string(),
+  path: z.string(),
+  body: z.unknown().optional(),
+  reqheaders: headerLists,
+  status: z.int().default(200),
+  response: z.unknown().optional(),
+  responseIsBinary: z.boolean().default(false),
+  rawHeaders: z
+    .union([
+      z.array(z.string()).transform((flat) => {
+        const pairs = flat.flatMap((name, i) => (i % 2 === 0 ? [{ name, value: flat[i + 1] ?? '' }] : []))
+        return headersFromPairs(pairs)
+      }),
+      headerLists.transform(headersFromLists),
+    ])
+    .optional(),
+  /** As people write it */
+  headers: headerLists,
+})
+
+const nock: ImportFormat = {
+  name: 'nock',
+  read(item) {
+    const call = nockCall.parse(item)
+    const { body, response, rawHeaders: responseHeaders = headersFromLists(call.headers) } = call
+    const at = address(call.scope.replace(/:443$/, '') + call.path)
+    return {
+      ...at,
+      method: call.method,
+      requestHeaders: headersFromLists(call.reqheaders),
+      requestBody: textOf(body) || null,
+      status: call.status,
+      responseHeaders,
+      responseBody: decompress(nockBody(response, call.responseIsBinary, responseHeaders), responseHeaders),
+    }
+  },
+  cut: () => null, // a truncated file is not valid JSON
+}
+
+/** nock writes JSON as values, a body of bytes as one text in hexadecimal, and a compressed one as a list of these. */
+function nockBody(response: unknown, isBinary: boolean, headers: Readonly<Record<string, string>>): Buffer {
+  const pieces =
+    'content-encoding' in headers ? z.array(z.string().regex(/^[\da-f]*$/i)).safeParse(response) : null
+  const text = pieces?.success ? pieces.data.join('') : textOf(response)
+  refuseLarge(text.length)
+  return Buffer.from(text, pieces?.success || isBinary ? 'hex' : 'utf8')
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+
+const testAgent: ImportFormat = {
+  name: 'Datadog test agent',
+  read(item) {
+    const { request, response } = item as { request: { url: string }; response: unknown }
+    return readVcr({ request: { ...request, uri: request.url }, response })
+  },
+  cut: () => null, // a truncated file is not valid JSON
+}
+
 const pairs = z
   .array(z.object({ name: z.string(), value: z.unknown().transform((value) => String(value ?? '')) }))
   .nullish()
@@ -90,7 +155,7 @@ const httpmockExchange = z.object({
   }),
 })
 
-export const httpmock: ImportFormat = {
+const httpmock: ImportFormat = {
   name: 'httpmock',
   read(item) {
     const parsed = httpmockExchange.parse(item)
@@ -186,19 +251,14 @@ const lowerCase = (pairs: Iterable<[string, unknown]>): Record<string, string> =
     Array.from(pairs, ([name, value]) => [name.toLowerCase(), [value].flat().map(String).join(', ')]),
   )
 
-export const wireMock: ImportFormat = {
+const wireMock: ImportFormat = {
   name: 'WireMock',
-  read(item) {
+  read(item, bodyFile) {
     const { request, response } = wiremockMapping.parse(item)
     const path = request.url ?? request.urlPath
     if (!path) throw new Error('its address is a pattern; give the mapping a url or urlPath')
-    if (response.bodyFileName)
-      throw new Error(`its body is in the file ${response.bodyFileName}; put it into the mapping as body`)
     const query = new URLSearchParams(request.queryParameters)
     const url = `${path}${query.size > 0 ? `${path.includes('?') ? '&' : '?'}${query}` : ''}`
-    const { jsonBody, base64Body, body = '' } = response
-    const said = jsonBody === undefined ? (body ?? '') : JSON.stringify(jsonBody)
-    refuseLarge(said.length)
     const responseHeaders = lowerCase(Object.entries(response.headers))
     return {
       ...address(`${request.host ?? ''}${url}`),
@@ -208,11 +268,23 @@ export const wireMock: ImportFormat = {
       requestBody: request.bodyPatterns,
       status: response.status,
       responseHeaders,
-      responseBody: decompress(
-        base64Body ? Buffer.from(base64Body, 'base64') : Buffer.from(said),
-        responseHeaders,
-      ),
+      responseBody: decompress(wiremockBody(response, bodyFile), responseHeaders),
     }
   },
   cut: () => null, // a truncated file is not valid JSON
 }
+
+function wiremockBody(
+  { jsonBody, base64Body, body, bodyFileName }: z.infer<typeof wiremockMapping>['response'],
+  bodyFile: BodyFile | undefined,
+): Buffer {
+  if (bodyFileName) {
+    if (!bodyFile) throw new Error(`its body is in the file ${bodyFileName}; put it into the mapping as body`)
+    return bodyFile(bodyFileName)
+  }
+  const said = jsonBody === undefined ? (body ?? '') : JSON.stringify(jsonBody)
+  refuseLarge(said.length)
+  return base64Body ? Buffer.from(base64Body, 'base64') : Buffer.from(said)
+}
+
+export const jsonFormats = { har, nock, httpmock, wireMock, testAgent }

@@ -2,14 +2,17 @@
 // Rejects a broken exchange with an error that names it, and a truncated file as a whole.
 import { ZodError } from 'zod'
 import {
+  type BodyFile,
   decodeText,
   type ImportFormat,
   type Interaction,
   type Unreadable,
   unpackedFile,
 } from './interaction.ts'
-import { har, httpmock, wireMock } from './json.ts'
+import { jsonFormats } from './json.ts'
 import { goVcr, parseYaml, rubyVcr, rVcr, vcrpy, yamlDocuments, yamlList } from './yaml.ts'
+
+const { har, httpmock, nock, testAgent, wireMock } = jsonFormats
 
 export interface Foreign {
   readonly format: string
@@ -17,14 +20,14 @@ export interface Foreign {
 }
 
 /** Throws if no reader knows the format or the file is truncated; the message begins with the file's name. */
-export function readForeign(file: string, content: string | Buffer): Foreign {
+export function readForeign(file: string, content: string | Buffer, bodyFile?: BodyFile): Foreign {
   try {
     const text =
       typeof content === 'string' ? content.replace(/^\ufeff/, '') : decodeText(unpackedFile(content))
     const { format, items } = contentOf(text)
     const missing = /^\s*[{[]/.test(text) ? null : format.cut(text, items.at(-1))
     if (missing) throw new Error(`is truncated: ${missing}; record it again or use a complete copy`)
-    return { format: format.name, exchanges: items.map((item) => exchangeOf(format, item)) }
+    return { format: format.name, exchanges: items.map((item) => exchangeOf(format, item, bodyFile)) }
   } catch (cause) {
     throw new Error(`${file}: ${reasonOf(cause)}`, { cause })
   }
@@ -65,11 +68,13 @@ function jsonContent(text: string): Content {
   const json = parsed(text)
   const { log, http_interactions, interactions, mappings } = json
   if (typeof log === 'object' && log !== null) return harContent(json)
-  const single = isMapping(json) ? [json] : undefined
+  const single = (holds: (json: Json) => boolean) => (holds(json) ? [json] : undefined)
   const lists: [ImportFormat, unknown][] = [
     [vcrOf(text), http_interactions],
     [vcrpy, interactions],
-    [wireMock, mappings ?? single],
+    [testAgent, single(isOfTestAgent)],
+    [wireMock, mappings ?? single(isMapping)],
+    [nock, Array.isArray(json) && json.every(isNock) ? json : undefined],
   ]
   for (const [format, items] of lists)
     if (Array.isArray(items) && !items.some(isPact)) return { format, items }
@@ -87,6 +92,12 @@ const isMapping = ({ request, response }: Json): boolean =>
   typeof request === 'object' &&
   request !== null &&
   ['url', 'urlPath', 'urlPattern', 'urlPathPattern'].some((name) => name in request)
+/** A mapping of WireMock has no scheme in its address, and a number for the status. */
+const isOfTestAgent = ({ request, response }: Json): boolean =>
+  /^https?:/.test(String((request as Json | null)?.url)) &&
+  typeof (response as Json | null)?.status === 'object'
+const isNock = (item: unknown): boolean =>
+  typeof item === 'object' && item !== null && 'scope' in item && 'path' in item
 const isPact = (item: unknown): boolean => {
   const { description, request } = (item ?? {}) as { description?: unknown; request?: Json }
   return description !== undefined && request?.uri === undefined
@@ -105,7 +116,6 @@ function parsed(text: string): Json {
 
 /** Formats that are recognized only to be named. */
 const OTHERS: readonly [name: string, mark: RegExp][] = [
-  ['nock', /"scope"\s*:/],
   ['Postman', /schema\.getpostman\.com/],
   ['OpenAPI', /^\s*(?:\{\s*)?"?(?:openapi|swagger)"?\s*:/],
   ['Hoverfly', /"pairs"\s*:/],
@@ -131,12 +141,12 @@ function unknown(text: string, json: Json): Error {
   return new Error(`${looks}no known recording format (${FORMATS})`)
 }
 
-const FORMATS = 'vcrpy, VCR of Ruby or R, go-vcr, HAR, httpmock, WireMock'
+const FORMATS = 'vcrpy, VCR of Ruby or R, go-vcr, HAR, nock, httpmock, WireMock, Datadog test agent'
 
-function exchangeOf(format: ImportFormat, item: unknown): Interaction | Unreadable {
+function exchangeOf(format: ImportFormat, item: unknown, bodyFile?: BodyFile): Interaction | Unreadable {
   if (typeof item === 'object' && item !== null && 'refused' in item) return item as Unreadable
   try {
-    const read = format.read(item)
+    const read = format.read(item, bodyFile)
     return { ...read, method: read.method.toUpperCase() }
   } catch (error) {
     return { refused: reasonOf(error, item) }

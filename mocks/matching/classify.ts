@@ -41,7 +41,7 @@ export function classify(request: ClassifiedRequest): MatchInput & { readonly mo
   return {
     provider,
     method,
-    endpoint: found?.endpoint.name ?? (redactPath(path, provider) || '-'),
+    endpoint: found?.endpoint.name ?? (redactPath(arrived.path, provider) || '-'),
     model: named === null || named === '' ? null : nameAt(provider, named),
     stream: wants.stream,
     scenario: scenarioOf({ model: named, tools: wants.tools }),
@@ -89,7 +89,7 @@ function generalWants({ method, path, json, text }: Arrived): Wants {
 
 /** Returns the model in a path: Google and AWS have the model there, Azure the deployment. */
 const modelInPath = (path: string): string | null =>
-  /(?:^|\/)(?:models?|deployments|engines)\/(.+?)(?::[a-zA-Z]+)?(?:\/(?:invoke|converse|chat|completions|embeddings|images|audio|responses|messages|predict)(?:[-/].*)?)?$/.exec(
+  /(?:^|\/)(?:models?|deployments|engines)\/(.+?)(?::[a-zA-Z]+)?(?:(?:\/v\d+)?\/(?:invoke|converse|chat|completions|embeddings|images|audio|responses|messages|predict|predictions|pipeline)(?:[-/].*)?)?$/.exec(
     path,
   )?.[1] ?? null
 

@@ -173,8 +173,9 @@ export const fitRerank: Fit = (answer, request) => {
     .sort((a, b) => b.relevance_score - a.relevance_score)
     .slice(0, count)
   const recorded = answer.results.length
+  const isWithin = answer.results.every((one) => isObject(one) && Number(one.index) < documents.length)
   const madeUp =
-    documents.length === recorded && count === recorded && return_documents !== true
+    isWithin && count === recorded && return_documents !== true
       ? []
       : [`${documents.length} documents (recorded: ${recorded})`]
   return { body: madeUp.length === 0 ? answer : { ...answer, results }, madeUp }

@@ -750,7 +750,7 @@ const single: [name: string, exchange: Exchange][] = [
     'scores of a ranking',
     {
       url: `${BASES.cohere}/rerank`,
-      asked: { model: 'rerank-v3.5', query: 'fees', documents: ['a'] },
+      asked: { model: 'rerank-v3.5', query: 'fees', documents: ['b', 'a'], top_n: 1, return_documents: true },
       said: { results: [{ index: 0, relevance_score: 0.8713 }], meta: { billed_units: { search_units: 1 } } },
     },
   ],
@@ -985,4 +985,37 @@ test('a kept request has no credential in any field, and a gateway’s own addre
   const stored = JSON.stringify(recordings[0]!.request)
   assert.match(stored, /See https/)
   assert.doesNotMatch(stored, /plain-|0a1b2c3d/)
+})
+
+test('a recorded file, batch or refusal of a model comes before those that the mock makes (REC-02)', async (t) => {
+  const batches = 'https://api.anthropic.com/v1/messages/batches'
+  const one = { custom_id: 'a', params: { model: 'claude-sonnet-5', max_tokens: 9, messages: [] } }
+  const batch = { id: 'msgbatch_01AbCdEfGhIjKlMnOpQrStUv', type: 'message_batch', processing_status: 'ended' }
+  const prefilled = {
+    ...{ model: 'claude-sonnet-5', max_tokens: 9 },
+    messages: [
+      { role: 'user', content: 'Count.' },
+      { role: 'assistant', content: 'One,' },
+    ],
+  }
+  const error = { type: 'invalid_request_error', message: 'Sunday rules apply.' }
+  const exchanges: Exchange[] = [
+    { url: batches, asked: { requests: [one] }, said: batch },
+    { url: `${batches}/${batch.id}`, asked: null, said: { ...batch, seen: true } },
+    {
+      url: 'https://api.anthropic.com/v1/messages',
+      asked: prefilled,
+      said: { type: 'error', error },
+      status: 400,
+    },
+  ]
+  const { out, refused } = kept(t, exchanges)
+  assert.deepEqual(refused, [])
+  const ask = await mockOf(t, out)
+  assert.equal((await ask(exchanges[0]!)).json.processing_status, 'ended')
+  assert.equal((await ask(exchanges[1]!)).json.seen, true)
+  assert.equal((await ask(exchanges[2]!)).json.error.message, error.message)
+  // Without a recording, the mock answers from its own.
+  const { status } = await ask({ url: `${batches}/${batch.id}/results`, asked: null })
+  assert.equal(status, 404)
 })

@@ -19,7 +19,7 @@ import {
 import { deploymentName } from '../redaction/paths.ts'
 import { blank, placeholderOf } from '../redaction/placeholders.ts'
 import { joinedPieces } from '../redaction/tool-arguments.ts'
-import { isSecretName, isStructural } from '../redaction/vocabulary.ts'
+import { isPathWord, isSecretName, isStructural } from '../redaction/vocabulary.ts'
 import { hideFolder, withoutFolder } from './folder.ts'
 import type { Recording, RecordingHead } from './format.ts'
 
@@ -362,7 +362,11 @@ function refuseSecrets(
     if (value) refuse(`its ${where} contains a secret: ${value}`)
   }
   const { path, model, fields } = head.request
-  const word = findWord(`${kept ? '' : body} ${JSON.stringify([head.endpoint, path, model, fields])}`, words)
+  // Words of addresses may stand in an answer, too.
+  const told = [...words].filter((each) => !isPathWord(each))
+  const word =
+    findWord(kept ? '' : body, words) ??
+    findWord(JSON.stringify([head.endpoint, path, model, fields]), new Set(told))
   if (word) refuse(`a word of the prompt or the answer is left: ${JSON.stringify(word)}`)
 }
 

@@ -34,7 +34,8 @@ export const CREDENTIAL_FORMS: readonly CredentialForm[] = [
   {
     name: 'key of a model service',
     pattern: after(
-      'nvapi-|pplx-|r8_|fw_|tgp_v1_|jina_|pcsk_|tvly-|wandb_v1_|lsv2_(?:pt|sk)_|ls__|bfl_|nk-|voyage-',
+      // `voyage-multimodal-3-plain-2` is a model's name with more.
+      'nvapi-|pplx-|r8_|fw_|tgp_v1_|jina_|pcsk_|tvly-|wandb_v1_|lsv2_(?:pt|sk)_|ls__|bfl_|nk-|voyage-(?=\\w{20})',
       20,
     ),
     source:

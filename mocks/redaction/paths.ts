@@ -9,7 +9,7 @@ import { isPathWord, isPublicModel, isRegion, isStructural } from './vocabulary.
  * customer.
  */
 const DOMAINS =
-  /(?:^|\.)(?:ai21\.com|aliyuncs\.com|amazonaws\.com|anthropic\.com|api\.aws|assemblyai\.com|avian\.io|bigmodel\.cn|cerebras\.ai|cohere\.(?:ai|com)|deepgram\.com|deepinfra\.com|deepseek\.com|elevenlabs\.io|fireworks\.ai|githubcopilot\.com|googleapis\.com|groq\.com|huggingface\.co|hyperbolic\.xyz|inference\.net|jina\.ai|minimax\.(?:chat|io)|mistral\.ai|moonshot\.(?:ai|cn)|nebius\.com|novita\.ai|nvidia\.com|ollama\.com|openai\.com|openrouter\.ai|perplexity\.ai|replicate\.com|sambanova\.ai|stability\.ai|together\.(?:ai|xyz)|upstage\.ai|venice\.ai|vercel\.sh|voyageai\.com|writer\.com|x\.ai|z\.ai)$/
+  /(?:^|\.)(?:ai21\.com|aliyuncs\.com|amazonaws\.com|anthropic\.com|api\.aws|assemblyai\.com|avian\.io|baseten\.co|bigmodel\.cn|cerebras\.ai|chutes\.ai|cloudflare\.com|cohere\.(?:ai|com)|deepgram\.com|deepinfra\.com|deepseek\.com|elevenlabs\.io|featherless\.ai|fireworks\.ai|friendli\.ai|github\.ai|githubcopilot\.com|googleapis\.com|groq\.com|huggingface\.co|hyperbolic\.xyz|inceptionlabs\.ai|inference\.net|jina\.ai|lambda\.ai|minimax\.(?:chat|io)|mistral\.ai|moonshot\.(?:ai|cn)|morphllm\.com|nebius\.com|novita\.ai|nvidia\.com|ollama\.com|openai\.com|openrouter\.ai|parasail\.io|perplexity\.ai|replicate\.com|sambanova\.ai|scaleway\.ai|siliconflow\.(?:cn|com)|stability\.ai|stepfun\.com|together\.(?:ai|xyz)|upstage\.ai|venice\.ai|vercel\.sh|volces\.com|voyageai\.com|writer\.com|x\.ai|z\.ai)$/
 
 /** Loopback addresses, which reveal nothing. */
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
@@ -72,8 +72,9 @@ export function redactPath(
       const [own, rest] = verb ? [name, action] : [segment, '']
       if (own === '') return own + rest
       const named = namesItsModels(provider) || before === 'deployments' ? deploymentName : modelName
-      if (/^(?:models?|deployments|engines)$/.test(before) && !isPathWord(own))
-        return named(own, onPrivate, place) + rest
+      // Hugging Face and Replicate have `models/OWNER/NAME`.
+      const isModel = /^(?:models?|deployments|engines)$/.test(before) || all[i - 2] === 'models'
+      if (isModel && !isPathWord(own) && !OWNERS.test(before)) return named(own, onPrivate, place) + rest
       const fixed = !OWNERS.test(before) && (/^v\d\w{0,8}$/.test(own) || isPathWord(own))
       return (fixed ? own : hidden(own)) + rest
     })

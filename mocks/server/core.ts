@@ -11,7 +11,7 @@ import { type LedgerEntry, nonceIn, type RequestKind, requestKindOf } from '../l
 import { classify, hasToolResult, scenarioIn } from '../matching/classify.ts'
 import { conversationOf } from '../matching/conversation.ts'
 import type { Digester } from '../matching/digest.ts'
-import { type Asked, createMatcher, type MatchInput } from '../matching/match.ts'
+import { type Asked, createMatcher, type MatchInput, match } from '../matching/match.ts'
 import { createModelJudge, type ModelJudge } from '../models/judge.ts'
 import {
   type Arrived,
@@ -267,7 +267,7 @@ function contextInKey(
 }
 
 /** Properties that all contexts of a mock have in common. */
-interface Shared extends Omit<Stock, 'find'> {
+interface Shared extends Omit<Stock, 'find' | 'holds'> {
   readonly known: readonly Recording[]
   readonly similar: boolean
   readonly digester: Digester | null
@@ -288,7 +288,7 @@ interface Context {
 function createContext(shared: Shared, name: string | null): Context {
   const { known, secrets, keyFor, judgeModel } = shared
   let find = createMatcher(known)
-  const stock: Stock = { ...shared, find: (asked) => find(asked) }
+  const stock: Stock = { ...shared, find: (asked) => find(asked), holds: holdsIn(known) }
   const book = createLedgerBook(secrets)
   const scripts = createScripts()
   const gates = createGates()
@@ -364,6 +364,11 @@ function createContext(shared: Shared, name: string | null): Context {
 
   return { stage, receive }
 }
+
+const holdsIn =
+  (known: readonly Recording[]): Stock['holds'] =>
+  (asked) =>
+    'bytes' in match(known, asked)
 
 /** Returns the properties that determine a request's recording. */
 const contentOf = (
@@ -644,10 +649,12 @@ function answerTo(
   // nevertheless, because only the mock knows the valid key.
   const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
   if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
-  if (unfit) return { ...refusalOf(unfit), from: 'model' }
+  // What the provider answered comes before what the mock knows of its models, files and batches.
+  const isRecorded = () => !stock.invent && !asked.named && stock.holds(asked.criteria)
+  if (unfit && !isRecorded()) return { ...refusalOf(unfit), from: 'model' }
   if (by.hasKnownPaths && !asked.endpoint && !isExplicit(scripted)) return noEndpoint(asked, stock)
   // A refused request that a recording answers anyway is not stored.
-  const kept = scripted || refused ? null : by.fromObjects()
+  const kept = scripted || refused || (asked.endpoint?.isKept && isRecorded()) ? null : by.fromObjects()
   return kept ?? pickAnswer(asked, scripted, stock)
 }
 

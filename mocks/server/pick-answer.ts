@@ -46,6 +46,8 @@ export interface MatchRequest {
 export interface Stock {
   /** Returns the recording of this turn, or the nearest recording. */
   readonly find: ReturnType<typeof createMatcher>
+  /** Returns true if a recording answers. Takes no turn of it. */
+  readonly holds: (asked: Asked) => boolean
   readonly pace: Pace
   /** True if missing answers are made up. */
   readonly invent: boolean
@@ -130,7 +132,8 @@ function recordedAnswer(found: Recording, asked: MatchRequest, stock: Stock): Mo
     stock.pace,
     (event) => usageOnly?.(event) === true || endpoint?.leavesOut?.(event, body) === true,
   )
-  if (!endpoint?.fit || found.response.status !== 200) return answer
+  // An answer that was found by the content of its request fits it.
+  if (!endpoint?.fit || found.response.status !== 200 || found.request.said) return answer
   const recorded = parsed(found.bytes) ?? found.bytes
   const fitted = endpoint.fit(recorded, body)
   if (!fitted || fitted.body === recorded) return answer

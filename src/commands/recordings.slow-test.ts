@@ -184,7 +184,7 @@ test('`waybill recordings import` prints the result of every exchange, and exits
       'written chat.har: exchange 1: openai/chat-completions-tiny-plain',
       'refused chat.har: exchange 2: a recording answers GET or POST, not DELETE',
       'refused chat.har: exchange 3: the answer has no body',
-      'refused notes.txt: no known recording format (vcrpy, VCR of Ruby or R, go-vcr, HAR, httpmock, WireMock)',
+      'refused notes.txt: no known recording format (vcrpy, VCR of Ruby or R, go-vcr, HAR, nock, httpmock, WireMock, Datadog test agent)',
       'file exchanges imported known refused',
       'chat.har 3 1 0 2',
       'notes.txt 0 0 0 1',

@@ -166,7 +166,7 @@ const CASSETTE = /\.(?:ya?ml|json|har)(?:\.gz|\.zst)?$/i
 function filesOf(name: string): string[] {
   const below = (dir: string) =>
     readdirSync(dir, { recursive: true, encoding: 'utf8' })
-      .filter((file) => CASSETTE.test(file) && !/(?:^|[\\/])(?:\.|node_modules[\\/])/.test(file))
+      .filter((file) => CASSETTE.test(file) && !/(?:^|[\\/])(?:\.|(?:node_modules|__files)[\\/])/.test(file))
       .sort()
       .map((file) => join(dir, file))
   const isFolder = statSync(name, { throwIfNoEntry: false })?.isDirectory()

@@ -88,7 +88,7 @@ export const addRecordings: CommandEntry = (program, { env, config }) => {
   recordings
     .command('import <files...>')
     .description(
-      'turn files of vcrpy, VCR (Ruby, R), go-vcr, HAR, httpmock and WireMock into redacted recordings; also folders and patterns',
+      'turn files of vcrpy, VCR (Ruby, R), go-vcr, HAR, nock, httpmock, WireMock and Datadog’s test agent into redacted recordings; also folders and patterns',
     )
     .requiredOption('--out <dir>', 'directory for the recordings')
     .option(
