@@ -40,7 +40,7 @@ check('CAT-01', {
     return {
       'has-entries': [
         exchange.status === 200 && ids.length > 0,
-        'entries of the catalog',
+        'entries of the list of models',
         '200, and at least one',
         `${endText(exchange)}, and ${ids.length}`,
       ],
@@ -52,7 +52,7 @@ check('CAT-01', {
       ], // Other gateways may list a model name once for each provider that has it.
       'no-id-twice': waybill && [
         new Set(ids).size === ids.length,
-        'ids',
+        'ids in the list of models',
         'each once',
         `${ids.length} entries of ${new Set(ids).size} ids`,
       ],
@@ -68,7 +68,12 @@ check('CAT-02', {
     return types.map((type): Told => {
       const ids = data.filter((each) => each.type === type).map(({ id }) => id)
       return {
-        'each-type-is-listed': [ids.length > 0, `entries of the type ${type}`, 'at least one', listed(ids)],
+        'each-type-is-listed': [
+          ids.length > 0,
+          `entries of the list of models with the type ${type}`,
+          'at least one',
+          listed(ids),
+        ],
       }
     })
   }),

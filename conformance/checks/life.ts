@@ -66,25 +66,25 @@ check('LIFE-01', {
     return {
       'every-inference-is-on-record': [
         inferences.length > 0 && lost.length === 0,
-        `of ${inferences.length} inferences, those without an attempt on record`,
-        'none, of at least one',
-        listed(lost.map(([target]) => target)),
+        `of ${inferences.length} inferences before a kill, those without an attempt on record after the restart`,
+        inferences.length > 0 ? 'none' : 'at least one inference',
+        listed(lost.map(([target, n]) => `${target}: ${n} sent, ${written.get(target) ?? 0} on record`)),
       ],
       'no-invented-answer': [
         surplus.length === 0,
-        'attempts on record that claim an answer which no provider gave',
+        'attempts on record after a kill and a restart that claim an answer which no provider gave',
         'none',
         listed(surplus.map(([target]) => target)),
       ],
       'nothing-stays-open': [
         stillOpen.length === 0,
-        'records that are still open after the start',
+        'calls whose state on record is still routed or streaming after a kill and a restart',
         'none',
         String(stillOpen.length),
       ],
       'interrupted-and-unknown': [
         interrupted.length > 0 && unknown.length >= interrupted.length,
-        'calls that the kill interrupted',
+        'calls on record as interrupted after a kill and a restart',
         'at least one, each with an attempt of unknown outcome',
         `${interrupted.length} interrupted, ${unknown.length} attempts unknown`,
       ],
@@ -142,21 +142,21 @@ check('LIFE-02', {
     return {
       'open-stream-ends-well': [
         open.end === 'complete' && content === 'onetwo' && done === 1,
-        'the stream that was open',
+        'the stream that was open when the gateway was told to stop',
         'complete, with "onetwo" and [DONE]',
         `${open.end}, with ${JSON.stringify(content)} and ${done} [DONE]`,
         refs(open),
       ],
       'new-calls-are-refused': [
         fresh.status !== 200,
-        'a new call meanwhile',
+        'a new call after the gateway was told to stop',
         'refused',
         endText(fresh),
         refs(fresh),
       ],
       'record-is-completed': [
         state === 'completed',
-        'the state on record of that stream',
+        'the state on record of the stream that was open when the gateway was told to stop',
         'completed',
         String(state),
         refs(record),
@@ -372,7 +372,7 @@ check('LIFE-07', {
       ],
       'open-stream-ends-well': [
         open!.end === 'complete' && /^one\.+two$/.test(readAnswer(open!).content),
-        'the stream that was open meanwhile',
+        'the stream that was open while the configuration was reloaded',
         'complete, from "one" to "two"',
         `${open!.end}, with ${JSON.stringify(readAnswer(open!).content)}`,
         refs(open),

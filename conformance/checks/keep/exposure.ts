@@ -151,7 +151,7 @@ check('KEEP-06', {
       {
         'none-reaches-a-provider': [
           reached.length === 0,
-          'inferences of such requests',
+          'inferences of requests with a foreign Host or Origin',
           'none',
           String(reached.length),
           refs(...reached),

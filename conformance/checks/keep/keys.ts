@@ -206,7 +206,7 @@ check('KEEP-04', {
       {
         'own-key-finds-it': [
           tells(own!),
-          'what the key that made the call gets',
+          'what the key that made a call gets from the log',
           '200 and the call',
           seen(own!),
           refs(own),
@@ -302,7 +302,7 @@ check('KEEP-10', {
         "other providers that got the caller's credential after a failure",
         (name) => name === provider,
       ),
-      none('not-lent', other, "providers that got it with another client's call"),
+      none('not-lent', other, "providers that got a caller's credential with another client's call"),
       {
         'gateway-key-stays': [
           withKey.length === 0,

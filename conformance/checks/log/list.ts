@@ -116,14 +116,14 @@ check('LOG-08', {
     return {
       'filter-finds-the-calls': [
         ids(before!).length === 3 && calls.every((id) => ids(before!).includes(id)),
-        'calls that the filter finds',
+        'calls that the log with session_id finds',
         'the 3 of the session',
         `${endText(before!)}, and ${ids(before!).length}`,
         refs(before),
       ],
       'same-after-a-restart': [
         ids(after!).join() === ids(before!).join(),
-        'calls that it finds after a restart',
+        'calls that the log with session_id finds after a restart',
         'the same',
         `${ids(after!).length}, ${ids(after!).join() === ids(before!).join() ? 'the same' : 'others'}`,
         refs(after),

@@ -184,7 +184,7 @@ check('PURE-05', {
       'files-stay-as-they-were': [
         reads.length > 0 && Object.keys(before!).length > 1 && changed.length === 0,
         `files that ${reads.length} reads changed, of ${Object.keys(before!).length}`,
-        'none, of at least two',
+        Object.keys(before!).length > 1 ? 'none' : 'at least two files',
         listed(changed),
         reads.map(ref),
       ],

@@ -92,22 +92,22 @@ check('ROUTE-09', {
         ],
       },
       resolved.length === 0
-        ? late('resolve-says-cooling', 'what resolve says of that target')
+        ? late('resolve-says-cooling', 'what resolve says of a target that answered 429 with Retry-After')
         : {
             'resolve-says-cooling': [
               state === 'cooling',
-              'what resolve says of that target',
+              'what resolve says of a target that answered 429 with Retry-After',
               'cooling',
               String(state),
               refs(resolved[0]),
             ],
           },
       went.length === 0
-        ? late('cooling-is-passed-over', 'where calls went while it cooled')
+        ? late('cooling-is-passed-over', 'where calls went while a target cooled after its 429')
         : {
             'cooling-is-passed-over': [
               went.every((target) => target === B),
-              'where calls went while it cooled',
+              'where calls went while a target cooled after its 429',
               B,
               listed(went),
               meanwhile.map(ref),
@@ -116,14 +116,14 @@ check('ROUTE-09', {
       {
         'no-health-calls': [
           probes.length === 0,
-          'requests that no call asked for',
+          'requests that reached a provider while a target cooled, and that no call asked for',
           'none',
           String(probes.length),
           refs(...probes),
         ],
         'returns-after-retry-after': [
           requestsOf(evidence, again).map(where).join() === A,
-          `where the next call went after its Retry-After of ${evidence.facts.retry_after ?? RETRY_AFTER[0]} s`,
+          `where the next call went after the 429 of ${A} and its Retry-After of ${evidence.facts.retry_after ?? RETRY_AFTER[0]} s`,
           A,
           listed(requestsOf(evidence, again).map(where)),
           refs(again),

@@ -80,7 +80,7 @@ check('USE-03', {
       return {
         'asked-for-is-delivered': [
           got !== null,
-          'usage that was asked for',
+          'usage in a stream that asked for it with stream_options',
           'delivered',
           got === null ? 'not delivered' : 'delivered',
           refs(exchange, entry),
