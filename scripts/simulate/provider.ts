@@ -37,15 +37,17 @@ export interface Deed {
 /** Tokens that every right answer reports. */
 export const TOKENS = { input: 11, output: 7 }
 const STATUSES = [500, 503, 429, 400, 401, 404, 529, 422]
-const DEVIATIONS = Object.fromEntries(
-  SPOKEN.map((name) => [
-    name,
-    readDeviations().filter(
-      ({ dialect, answer_raw, stream_base64 }) =>
-        dialect === name && answer_raw === undefined && stream_base64 === undefined,
-    ),
-  ]),
-) as unknown as Readonly<Record<SimulatedDialect, readonly Deviation[]>>
+
+/** Deviations of a dialect that have this form. Reading the files takes longer than many a history. */
+const deviationsOf = (wanted: SimulatedDialect, isStream: boolean): readonly Deviation[] =>
+  (deviations[`${wanted} ${isStream}`] ??= readDeviations().filter(
+    (each) =>
+      each.dialect === wanted &&
+      each.answer_raw === undefined &&
+      each.stream_base64 === undefined &&
+      deviating(each, isStream) !== null,
+  ))
+const deviations: Record<string, readonly Deviation[]> = {}
 
 /** One inference. */
 export interface Inference {
@@ -222,7 +224,7 @@ export function deviationOf(
   isStream: boolean,
 ): Deviation | null {
   if (how !== 'deviates') return null
-  const some = DEVIATIONS[dialect].filter((each) => deviating(each, isStream) !== null)
+  const some = deviationsOf(dialect, isStream)
   return some[n % some.length]!
 }
 

@@ -602,6 +602,7 @@ export class SimulatedWorld {
       }
     for (let ms = 0; ms === 0 || (ms < 60_000 && this.sent.some(({ isOver }) => !isOver)); ms += 2_000)
       await this.clock.advance(2_000, this.turns)
+    await this.clock.advance(1_000, this.turns) // the end of a call is written after its client has seen it
     await this.#dieIfDue()
     for (const each of this.sent) {
       if (each.far.isBlocked && !this.#isDead)
