@@ -28,7 +28,7 @@ export interface OptionalMember {
 }
 
 /** A change that a refusal asks for: another parameter name or another type of thinking. */
-export interface RequestedChange {
+interface RequestedChange {
   readonly words: RegExp
   /** Returns the members to set in the body; null if the model is known to refuse them. */
   readonly members: (body: Json, factsOf: FactsIn) => Json | null
@@ -148,7 +148,7 @@ const textsOf = (members: Json): Record<string, string> =>
 
 // The effort and the output limit that a route sets for a target. Each dialect writes them in its `tuned`.
 
-export interface Tuning {
+interface Tuning {
   /** Effort that replaces the client's; null leaves the client's effort. */
   readonly effort: string | null
   /** Maximum output tokens. A lower limit from the client stays. Null leaves the client's limit. */

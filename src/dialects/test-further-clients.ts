@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { ENDS, type OfficialClient, type Read, TOOL } from './test-official-clients.ts'
 
 /** Clients that a test may use, or the reason why it cannot. */
-export interface FoundClients {
+interface FoundClients {
   readonly clients: readonly OfficialClient[]
   /** Names and versions of the packages; null if they are missing. */
   readonly versions: string | null

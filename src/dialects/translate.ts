@@ -34,7 +34,7 @@ import { ToolNames, unwrapInput } from './tools.ts'
 import { TranslatedStream } from './translate-stream.ts'
 
 /** The provider at the other end of a translation. */
-export interface PeerProvider extends Pick<Peer, 'family' | 'host'> {
+interface PeerProvider extends Pick<Peer, 'family' | 'host'> {
   /** Returns the known facts about one of the provider's models. */
   readonly factsOf: (model: string) => Facts
 }

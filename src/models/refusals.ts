@@ -31,7 +31,7 @@ const file = z.strictObject({
 type RefusalRow = z.output<typeof row>
 
 /** A provider's answer that refuses a request. */
-export interface Refusing {
+interface Refusing {
   /** Null if the answer names none. */
   readonly status: number | null
   /** The parsed body, or the sentence alone. */

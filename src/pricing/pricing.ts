@@ -71,7 +71,7 @@ export type Pricer = (
 ) => Cost
 
 /** Source of a price, and its date; null for a price of the configuration. */
-export interface PriceOrigin {
+interface PriceOrigin {
   readonly title: string
   readonly date: string | null
 }

@@ -5,7 +5,7 @@ import { clock } from '../shared/clock.ts'
 import { durationAt, durationIn, resetTimeIn } from '../shared/reset-time.ts'
 
 /** A provider's answer that names a time to wait. */
-export interface BusyAnswer {
+interface BusyAnswer {
   readonly status: number | null
   readonly headers: IncomingHttpHeaders
   /** Body of the error; null or absent if it is not read. */

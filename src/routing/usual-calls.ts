@@ -41,7 +41,7 @@ export interface CallKind {
 }
 
 /** A call as it may be expected. */
-export interface ExpectedCall {
+interface ExpectedCall {
   /** Estimated input tokens, before a target counts them in its own way. */
   readonly input: number
   readonly output: number
@@ -65,7 +65,7 @@ export interface Treatment {
 const UNTRIED: Treatment = { reported: 0, estimated: 0, found: 1, written: 1, writtenForHour: 0 }
 
 /** A call that has ended. */
-export interface EndedCall extends CallKind {
+interface EndedCall extends CallKind {
   /** `provider/model`. */
   readonly target: string
   /** Estimated input tokens; null if not estimated. */
