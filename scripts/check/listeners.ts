@@ -1,5 +1,6 @@
 // Refuses listeners, timers and dropped promises outside of the boundary (`src/shared/boundary.ts`), because an exception
-// in one would end the process; and every other clock than the process's (`src/shared/clock.ts`), because tests advance it.
+// in one would end the process; every other clock than the process's (`src/shared/clock.ts`), because tests advance it;
+// and every other chance (`src/shared/chance.ts`), because the simulation repeats it.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -31,6 +32,19 @@ const CLOCKS: typeof REFUSED = [
     'use `clock` of src/shared/clock.ts',
   ],
 ]
+
+const CHANCE: (typeof REFUSED)[number] = [
+  /\bMath\.random\b|\brandom(UUID|Bytes|Int|Fill|FillSync)\b|\bgetRandomValues\b/,
+  'use `chance` of src/shared/chance.ts',
+]
+
+/** Files and folders with a chance of their own, with the reason. */
+const OTHER_CHANCES: Readonly<Record<string, string>> = {
+  'src/shared/chance.ts': 'the chance itself',
+  'src/page/': 'runs in a browser',
+  'src/testcontainers/': 'runs in tests of users',
+  'src/commands/': 'programs that a person starts, some of which make keys',
+}
 
 /** In tests, this limit ends a test that hangs. */
 const SIGNALS: (typeof REFUSED)[number] = [
@@ -77,6 +91,7 @@ export function offences(file: string, text: string): string[] {
     ...(BOUNDED.test(file) && !TESTS.test(file) && !isIn(EXCEPTIONS) ? REFUSED : []),
     ...(isIn(OTHER_CLOCKS) || SLOW_TESTS.test(file) ? [] : CLOCKS),
     ...(isIn(OTHER_CLOCKS) || TESTS.test(file) ? [] : [SIGNALS]),
+    ...(!file.startsWith('src/') || TESTS.test(file) || isIn(OTHER_CHANCES) ? [] : [CHANCE]),
   ]
   return text
     .split('\n')

@@ -18,12 +18,12 @@ import { databaseFile } from '../../src/store/sqlite/open.ts'
 type Point = (disk: SimulatedDisk, what: string) => void
 
 /** Ways in which writes fail. `no openings`: the disk has room for the ends of calls, but not for new calls. */
-export type Refusal = 'SQLITE_FULL' | 'SQLITE_IOERR' | 'no openings'
+export type DiskTrouble = 'SQLITE_FULL' | 'SQLITE_IOERR' | 'no openings'
 
 export class SimulatedDisk {
   readonly directory: string
   /** Reason why writes fail; null if they do not. */
-  refuses: Refusal | null = null
+  refuses: DiskTrouble | null = null
   /** True while the database is not in its place. */
   areGone = false
   readonly #point: Point

@@ -1,6 +1,6 @@
 // Events of a history, as data, and the dice that make them. An event never depends on what came of earlier ones, so that
 // a failing history can be shortened.
-import type { Refusal } from './disk.ts'
+import type { DiskTrouble } from './disk.ts'
 import type { Reach } from './network.ts'
 import { DEEDS, type Deed, LONG_ANSWER, SPOKEN } from './provider.ts'
 import { ASKS, type CallEvent, KEY_NAMES, MANNERS, MODELS } from './setup.ts'
@@ -21,7 +21,8 @@ export type Event =
       readonly again: number
       readonly turns: number
     }
-  | { readonly kind: 'disk'; readonly how: Refusal | null; readonly turns: number }
+  | { readonly kind: 'disk'; readonly how: DiskTrouble | null; readonly turns: number }
+  | { readonly kind: 'flood'; readonly n: number; readonly turns: number }
   | { readonly kind: 'files'; readonly are: 'gone' | 'back'; readonly turns: number }
   | { readonly kind: 'jump'; readonly ms: number; readonly turns: number }
   | { readonly kind: 'reload' | 'restart' | 'backup' | 'restore' | 'settle'; readonly turns: number }
@@ -73,6 +74,7 @@ function eventOf(dice: Dice, kinds: Kinds): Event {
       ['disk', 6 * trouble],
       ['jump', 2 * trouble],
       ['files', 4 * trouble],
+      ['flood', 4 * trouble],
       ['backup', 2 * trouble],
       ['restore', trouble],
     ] as const),
@@ -122,6 +124,7 @@ const DETAILS: { readonly [Kind in Event['kind']]?: (dice: Dice, kinds: Kinds) =
     again: dice.pick([0, 0, 0, 1 + dice.int(6)]),
   }),
   disk: (dice) => ({ how: dice.pick([null, 'SQLITE_FULL', 'SQLITE_IOERR', 'no openings']) }),
+  flood: (dice) => ({ n: dice.int(1_000) }),
   files: (dice) => ({ are: dice.pick(['gone', 'back']) }),
   jump: (dice) => ({ ms: dice.pick(JUMPS) }),
 }

@@ -238,13 +238,14 @@ function checkCall(world: SimulatedWorld, sent: Sent): string | null {
   }
   if (left.length > 0) return `${nonce}: ${left[0]!.provider} got an inference that is no attempt`
   const last = inferences.at(-1)
+  const isOdd = last?.deviation || ['breaks an event', 'sends garbage'].includes(last?.deed.how ?? '')
   if (call.state === 'completed') {
     if (!last?.isSent) return `${nonce} is completed, but no provider sent a whole answer`
     // Gemini's clients handle an unusable call of a tool themselves, so it is relayed as an answer.
     if (last.deviation?.concludes.end === 'failed' && last.deviation.cause !== 'end-malformed-call')
       return `${nonce} is completed, but ${last.deviation.id} is a failure`
     const prompts = promptsOf(sent.event)
-    const hasUsage = !last.deviation && !['list', 'upload', 'moderations'].includes(ask ?? '')
+    const hasUsage = !isOdd && !['list', 'upload', 'moderations'].includes(ask ?? '')
     const isCounted =
       call.tokens_input === prompts * TOKENS.input && call.tokens_output === prompts * TOKENS.output
     if (hasUsage && !isCounted)
@@ -266,7 +267,7 @@ function checkCall(world: SimulatedWorld, sent: Sent): string | null {
     if (call.status !== null && call.status !== status && !isCrashed && !hasLeft)
       return `${nonce} got ${status}; on record is ${call.status}`
   }
-  if (call.state === 'completed' && last && !last.deviation && answer?.isWhole) {
+  if (call.state === 'completed' && last && !isOdd && answer?.isWhole) {
     if (!answer.body.includes(`said-${nonce}`) || !answer.body.includes(`end-${nonce}`))
       return `${nonce} is completed, but the client's answer is not whole`
   }

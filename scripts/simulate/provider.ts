@@ -23,9 +23,11 @@ export const DEEDS = [
   'refuses with an answer',
   'ends at once',
   'breaks off',
+  'ends early',
   'never answers',
   'stops in the middle',
   'deviates',
+  'breaks an event',
   'sends garbage',
   'tells its key',
 ] as const
@@ -138,7 +140,7 @@ function perform(
   const plain = relayed
     ? [relayed]
     : isStream
-      ? events(provider.dialect, model, text, nonce, n % 5 === 0 ? '' : null)
+      ? events(provider.dialect, model, text, nonce, n)
       : [whole(provider.dialect, model, text.join(''), nonce)]
   const pieces = (deviation && deviating(deviation, isStream)) ?? plain
   const status = how.startsWith('refuses') ? STATUSES[n % STATUSES.length]! : (deviation?.status ?? 200)
@@ -190,6 +192,11 @@ function perform(
   const deeds: Readonly<Record<Deed['how'], () => unknown>> = {
     answers: all,
     deviates: all,
+    'breaks an event': () => {
+      const at = n % pieces.length
+      if (isStream) pieces[at] = `${pieces[at]!.slice(0, -3 - (n % 30))}\n\n`
+      all()
+    },
     'tells its key': all,
     'answers late': () => clock.after(50 * (n + 1), all),
     drips: drip,
@@ -200,16 +207,24 @@ function perform(
       part()
       clock.after(n + 1, () => far.cut(n % 2 === 0))
     },
+    'ends early': () => {
+      part()
+      if (isStream) send('0\r\n\r\n')
+      else far.cut(false)
+    },
     'never answers': () => {},
     'stops in the middle': part,
-    'sends garbage': () => send(GARBAGE[n % (relayed ? 2 : 3)]!),
+    'sends garbage': () => {
+      send(GARBAGE[n % GARBAGE.length]!)
+      inference.isSent = relayed !== undefined && n % GARBAGE.length > 0 // such an answer is relayed as it is
+    },
   }
   deeds[how]()
 }
 
 const GARBAGE = [
   'nonsense\r\n\r\n',
-  'HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n{"a',
+  'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 3\r\n\r\n{"a',
   'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 0\r\n\r\n',
 ]
 
@@ -313,13 +328,13 @@ function whole(dialect: SimulatedDialect, model: string, text: string, nonce: st
   )
 }
 
-/** Returns the events of a right answer, one for each word and some more. `noEnd`: the reason before the end in chat. */
+/** Returns the events of a right answer, one for each word and some more. `n`: oddities. */
 function events(
   dialect: SimulatedDialect,
   model: string,
   words: readonly string[],
   nonce: string | null,
-  noEnd: string | null,
+  n: number,
 ): string[] {
   const answer = JSON.parse(whole(dialect, model, words.join(''), nonce))
   const all = {
@@ -329,7 +344,7 @@ function events(
     gemini: geminiEvents,
   }[dialect]
   const named = ({ type }: { type?: string }) => (type ? `event: ${type}\n` : '')
-  const texts = all(answer, words, noEnd).map((data) => `${named(data)}data: ${JSON.stringify(data)}\n\n`)
+  const texts = all(answer, words, n).map((data) => `${named(data)}data: ${JSON.stringify(data)}\n\n`)
   return dialect === 'chat' ? [...texts, 'data: [DONE]\n\n'] : texts
 }
 
@@ -342,10 +357,13 @@ interface WholeAnswer {
   readonly output?: readonly { readonly content: readonly unknown[] }[]
 }
 
-type Events = (answer: WholeAnswer, words: readonly string[], noEnd: string | null) => object[]
+type Events = (answer: WholeAnswer, words: readonly string[], n: number) => object[]
 
-const chatEvents: Events = ({ choices: _, usage, ...same }, words, noEnd) => {
-  const chunk = (delta: object, finish_reason = noEnd) => ({
+/** Some servers send a second usage, without counts. */
+const ZEROS = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+
+const chatEvents: Events = ({ choices: _, usage, ...same }, words, n) => {
+  const chunk = (delta: object, finish_reason: string | null = n % 5 === 0 ? '' : null) => ({
     ...same,
     object: 'chat.completion.chunk',
     choices: [{ index: 0, delta, finish_reason }],
@@ -354,10 +372,11 @@ const chatEvents: Events = ({ choices: _, usage, ...same }, words, noEnd) => {
     ...words.map((content, n) => chunk({ ...(n === 0 && { role: 'assistant' }), content })),
     chunk({}, 'stop'),
     { ...chunk({}), choices: [], usage },
+    ...(n % 7 === 0 ? [{ ...chunk({}), choices: [], usage: ZEROS }] : []),
   ]
 }
 
-const messagesEvents: Events = (answer, words) => [
+const messagesEvents: Events = (answer, words, n) => [
   { type: 'message_start', message: { ...answer, content: [], stop_reason: null } },
   { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
   ...words.map((text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })),
@@ -365,7 +384,7 @@ const messagesEvents: Events = (answer, words) => [
   {
     type: 'message_delta',
     delta: { stop_reason: 'end_turn', stop_sequence: null },
-    usage: { output_tokens: TOKENS.output },
+    usage: { output_tokens: TOKENS.output, ...(n % 7 === 0 && { input_tokens: 0 }) },
   },
   { type: 'message_stop' },
 ]

@@ -68,13 +68,13 @@ export const MANNERS = [
 ] as const
 
 /** Calls besides those of the four dialects. The gateway relays all but `continue` without reading them. */
-export const ASKS = ['completions', 'moderations', 'list', 'upload', 'continue'] as const
-export type Ask = (typeof ASKS)[number]
+export const ASKS = ['completions', 'moderations', 'list', 'upload', 'continue', 'socket'] as const
+type Ask = (typeof ASKS)[number]
 
 /** A call of a client. */
 export interface CallEvent {
   readonly kind: 'call'
-  /** Null for a call in the dialect. `continue` continues an earlier response of some key. */
+  /** Null for a call in the dialect. `continue` continues an earlier response of some key, and `socket` is a message over a WebSocket. */
   readonly ask: Ask | null
   readonly key: KeyName
   readonly dialect: SimulatedDialect
@@ -94,6 +94,9 @@ export interface CallEvent {
 
 /** Prompts of a call. */
 export const promptsOf = ({ ask, n }: CallEvent): number => (ask === 'completions' ? 1 + (n % 20) : 1)
+
+/** Headers that no message may set. */
+const ODD_HEADERS = ['trailer', 'host', 'transfer_encoding', 'content_length', 'authorization', 'upgrade']
 
 interface ClientRequest {
   readonly method?: 'GET'
@@ -127,6 +130,18 @@ export function requestOf(event: CallEvent, nonce: string, previous: string | un
       }
     case 'moderations':
       return { path: '/v1/moderations', body: JSON.stringify({ model: 'one/m-one', input: content }) }
+    case 'socket':
+      return {
+        path: '/v1/responses',
+        body: JSON.stringify({
+          ...{ type: 'response.create', stream_id: nonce, model, input: content, store: false },
+          max_output_tokens: MAX_TOKENS,
+          client_metadata: {
+            ws_request_header_x_gateway_session_id: nonce,
+            [`ws_request_header_${ODD_HEADERS[event.n % ODD_HEADERS.length]}`]: 'odd',
+          },
+        }),
+      }
     case 'list':
       return { method: 'GET', path: `/v1/files?after=${nonce}`, body: '' }
     case 'upload':

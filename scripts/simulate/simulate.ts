@@ -1,4 +1,5 @@
 // Runs histories in this process, whose clock and chance it takes over for good.
+import 'ws' // the gateway loads it with the first socket, which takes real time
 import { onStray } from '../../src/shared/boundary.ts'
 import { watchDisks } from './disk.ts'
 import { type Event, eventsOf } from './events.ts'

@@ -9,6 +9,7 @@ import { type Loaded, parseConfig } from '../../src/config/load.ts'
 import { createGateway, type Gateway } from '../../src/gateway/create-gateway.ts'
 import { MEMORY, type MemoryShare } from '../../src/shared/memory.ts'
 import { claim, databaseFile } from '../../src/store/sqlite/open.ts'
+import { isEnd } from '../../src/websocket/frames.ts'
 import { SimulatedDisk } from './disk.ts'
 import type { Event } from './events.ts'
 import {
@@ -21,7 +22,7 @@ import {
   openRecords,
   type Sent,
 } from './invariants.ts'
-import { HttpReader, type Message, Network, type Reach } from './network.ts'
+import { type FarEnd, HttpReader, type Message, Network, type Reach } from './network.ts'
 import {
   deviationOf,
   type Inference,
@@ -32,6 +33,7 @@ import {
   serveProvider,
 } from './provider.ts'
 import { type CallEvent, configurationIn, KEY_NAMES, keyOf, PROVIDERS, requestOf } from './setup.ts'
+import { ClientSocket } from './socket.ts'
 import { Dice, type VirtualClock } from './time.ts'
 
 /** Parent of all directories: in memory, because a real disk waits for each sync. */
@@ -47,6 +49,19 @@ function blankDatabase(): string {
   }
   return databaseFile(blank)
 }
+
+/** Messages of a flood: the answers are larger than what the gateway may hold for one reader. */
+const FLOOD = 4_000
+const MAX_UNREAD_BYTES = 2 ** 19
+
+/** Checks that the gateway holds little for a client that reads nothing. */
+const overfull = (who: string, { socket: { writableLength } }: FarEnd): string | null =>
+  writableLength > MAX_UNREAD_BYTES
+    ? `${who}: the gateway holds ${writableLength} bytes that nobody reads`
+    : null
+
+const UPGRADE =
+  'connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: MDEyMzQ1Njc4OWFiY2RlZg=='
 
 /** Encrypts stored responses. */
 const STORE = 'a-key-of-the-store-0123456789-0123456789'
@@ -89,6 +104,7 @@ export class SimulatedWorld {
   /** Attempts on record when the database was moved away; null while it is in its place. */
   onRecord: ReadonlyMap<string, number> | null = null
   #backup: { readonly directory: string; readonly calls: number } | null = null
+  #sockets: ClientSocket[] = []
   /** True if the disk has refused a call since it began to fail. */
   #isRefused = false
   /** Times at which the windows of all rates ended: a gateway began, or the date changed. */
@@ -355,6 +371,9 @@ export class SimulatedWorld {
         if (event.are === 'gone' && !this.#disk.areGone) this.onRecord = attemptsOn(this.records)
         this.#moveFiles(event.are === 'gone')
         break
+      case 'flood':
+        this.#flood(KEY_NAMES[event.n % KEY_NAMES.length]!)
+        break
       case 'backup':
         await this.#settle()
         if (!this.#disk.areGone && !this.finding) this.#backUp()
@@ -464,6 +483,16 @@ export class SimulatedWorld {
     this.note(
       `${nonce} ${event.ask ?? event.dialect} ${event.model}${event.stream ? ' streamed' : ''}, ${event.client}`,
     )
+    if (event.ask === 'socket') {
+      this.#ask(sent, body)
+      return
+    }
+    this.#request(sent, request)
+  }
+
+  /** Sends a call over a connection of its own. */
+  #request(sent: Sent, request: string): void {
+    const { nonce, event } = sent
     const again = event.client === 'pipelines' ? 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n' : null
     const messages: Message[] = []
     const began = (message: Message) => {
@@ -510,6 +539,71 @@ export class SimulatedWorld {
     }
   }
 
+  /** Sends many messages over a socket, and reads none of the answers. */
+  #flood(key: CallEvent['key']): void {
+    const socket = this.#socketOf(key)
+    socket.far.stall(true)
+    for (let n = 0; n < FLOOD; n++) socket.send('1')
+    this.note(`${key} floods a socket`)
+  }
+
+  /** Returns a socket of a key; opens one if there is none with room. */
+  #socketOf(key: CallEvent['key']): ClientSocket {
+    const usable = this.#sockets.find((each) => each.key === key && each.hasRoom)
+    if (usable) return usable
+    let socket!: ClientSocket
+    const far = this.#network.connect((far) => {
+      socket = new ClientSocket(
+        far,
+        key,
+        (text) => this.#heard(socket, text),
+        () => {
+          this.#sockets = this.#sockets.filter((each) => each !== socket)
+          for (const each of this.sent) if (each.far === far) this.#over(each)
+        },
+      )
+      return socket
+    })
+    far.send(
+      `GET /v1/responses HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${keyOf(key)}\r\n${UPGRADE}\r\n\r\n`,
+    )
+    this.#sockets.push(socket)
+    return socket
+  }
+
+  /** Sends a call over a socket. */
+  #ask(sent: Sent, body: string): void {
+    const socket = this.#socketOf(sent.event.key)
+    socket.asked++
+    sent.far = socket.far
+    socket.send(body)
+    if (sent.event.client === 'stalls') socket.far.stall(true)
+    if (!sent.event.client.startsWith('leaves')) return
+    this.clock.after(sent.event.n, () => {
+      for (const each of this.sent) if (each.far === sent.far) each.hasLeft = true
+      sent.far.cut(sent.event.n % 2 === 0)
+    })
+  }
+
+  /** A message of the gateway has arrived over a socket. */
+  #heard(socket: ClientSocket, text: string): void {
+    let json: { type: string; status?: number; stream_id?: string }
+    try {
+      json = JSON.parse(text)
+    } catch {
+      this.fail(`${socket.key} gets a message over a socket that is not JSON: ${text.slice(0, 80)}`)
+      return
+    }
+    const sent = this.sent.find(({ nonce, far }) => nonce === json.stream_id && far === socket.far)
+    if (!sent || sent.isOver) return
+    const start = `HTTP/1.1 ${json.status ?? 200} over a socket`
+    sent.head ??= { start, headers: { 'transfer-encoding': 'chunked' }, body: '', isWhole: true }
+    sent.answer ??= sent.head
+    sent.answer.body += text
+    sent.answer.isWhole = isEnd(json.type)
+    if (sent.answer.isWhole) this.#over(sent)
+  }
+
   #over(sent: Sent): void {
     if (sent.isOver) return
     sent.isOver = true
@@ -518,7 +612,8 @@ export class SimulatedWorld {
     )
     this.#hold(checkTold(this, sent))
     // Each client has one connection, which it closes after its answer.
-    if (sent.far.isOpen && sent.event.client !== 'pipelines') sent.far.cut(false)
+    if (sent.far.isOpen && sent.event.client !== 'pipelines' && sent.event.ask !== 'socket')
+      sent.far.cut(false)
   }
 
   #arrived(
@@ -607,8 +702,15 @@ export class SimulatedWorld {
     for (const each of this.sent) {
       if (each.far.isBlocked && !this.#isDead)
         this.fail(`${each.nonce}: the gateway still holds an answer that nobody reads`)
+      this.#hold(overfull(each.nonce, each.far))
       each.far.stall(false)
     }
+    for (const { far, key } of [...this.#sockets]) {
+      this.#hold(overfull(`a socket of ${key}`, far))
+      far.stall(false)
+    }
+    await this.clock.advance(10_000, this.turns)
+    for (const each of [...this.#sockets]) each.far.cut(false)
     this.#read(3 + READS * KEY_NAMES.indexOf('bob'), ({ reserved_usd: usd }) => {
       if (usd !== 0) this.fail(`${usd} USD of bob's budget are set aside without a call`)
     })
