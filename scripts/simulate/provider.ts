@@ -131,17 +131,10 @@ function perform(
 ): void {
   const { deed, deviation, nonce, model } = inference
   const { how, n } = deed
-  const text = [
-    'said-',
-    ...Array.from({ length: n % 12 }, () => (n % 20 === 19 ? LONG : ' word ')),
-    how === 'tells its key' ? provider.key : '',
-    ' end-',
-  ].map((word) => (word.endsWith('-') ? word + nonce : word))
-  const plain = relayed
-    ? [relayed]
-    : isStream
-      ? events(provider.dialect, model, text, nonce, n)
-      : [whole(provider.dialect, model, text.join(''), nonce)]
+  const text = wordsOf(provider, inference)
+  const answer = relayed ?? whole(provider.dialect, model, text.join(''), nonce)
+  const plain =
+    isStream && relayed === undefined ? events(provider.dialect, model, text, nonce, n) : [answer]
   const pieces = (deviation && deviating(deviation, isStream)) ?? plain
   const status = how.startsWith('refuses') ? STATUSES[n % STATUSES.length]! : (deviation?.status ?? 200)
   const type = isStream && !how.startsWith('refuses') ? 'text/event-stream' : 'application/json'
@@ -159,14 +152,9 @@ function perform(
     if (deviation?.cut) far.cut(false)
   }
   const part = () => {
-    const bytes = isStream
-      ? head(null) +
-        pieces
-          .slice(0, 1 + (n % Math.max(1, pieces.length - 4)))
-          .map(chunk)
-          .join('')
-      : head(Buffer.byteLength(pieces[0]!)) + pieces[0]!.slice(0, pieces[0]!.length >> 1)
-    send(bytes)
+    const some = pieces.slice(0, 1 + (n % Math.max(1, pieces.length - 4)))
+    if (isStream) send(head(null) + some.map(chunk).join(''))
+    else send(head(Buffer.byteLength(pieces[0]!)) + pieces[0]!.slice(0, pieces[0]!.length >> 1))
   }
   const drip = () => {
     const bytes = isStream
@@ -182,10 +170,7 @@ function perform(
   }
   const refuse = () => {
     const error = { type: 'some_error', message: `refused ${nonce}`, code: `e${status}` }
-    const body =
-      how === 'refuses'
-        ? JSON.stringify({ type: 'error', error })
-        : (relayed ?? whole(provider.dialect, model, text.join(''), nonce))
+    const body = how === 'refuses' ? JSON.stringify({ type: 'error', error }) : answer
     const retry = status === 429 && n % 2 === 1 ? 'retry-after: 1\r\n' : ''
     send(head(Buffer.byteLength(body)).replace('\r\n\r\n', `\r\n${retry}\r\n`) + body)
   }
@@ -193,8 +178,7 @@ function perform(
     answers: all,
     deviates: all,
     'breaks an event': () => {
-      const at = n % pieces.length
-      if (isStream) pieces[at] = `${pieces[at]!.slice(0, -3 - (n % 30))}\n\n`
+      if (isStream) pieces[n % pieces.length] = `${pieces[n % pieces.length]!.slice(0, -3 - (n % 30))}\n\n`
       all()
     },
     'tells its key': all,
@@ -221,6 +205,14 @@ function perform(
   }
   deeds[how]()
 }
+
+/** Returns the words of an answer, the first and the last with the name of its request. */
+const wordsOf = ({ key }: SimulatedProvider, { nonce, deed: { how, n } }: Inference): string[] => [
+  `said-${nonce}`,
+  ...Array.from({ length: n % 12 }, () => (n % 20 === 19 ? LONG : ' word ')),
+  how === 'tells its key' ? key : '',
+  ` end-${nonce}`,
+]
 
 const GARBAGE = [
   'nonsense\r\n\r\n',
