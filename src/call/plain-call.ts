@@ -332,12 +332,12 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
     const { store, mask } = this.#context
     const { target, upstream } = this.#plan
     const { id } = this.#call
-    const [status, headers] = [this.#status, this.#headers!]
+    const status = this.#status
+    const headers = this.#headers!
     const tier = parsed.tokens && upstream.tierOf?.(headers)
     const tokens = tier
       ? { ...parsed.tokens!, served: { ...parsed.tokens!.served, service_tier: tier } }
       : parsed.tokens
-    const end = ending(whole, status)
     const closing = closingOf(
       {
         id,
@@ -345,9 +345,7 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
         requestsSent: 1,
         fallbacks: 0,
         outcome: {
-          state: end.state,
-          status: end.status,
-          errorCode: end.errorCode,
+          ...ending(whole, status),
           responseModel: parsed.model,
           planLimits: planLimitsIn(headers),
           latencyMs: this.#elapsed(),
