@@ -360,7 +360,6 @@ export const TESTED_AGENTS: readonly TestedAgent[] = [
       files: () => ({}),
       ready: /Type your message/,
       compact: '/compress',
-      noteBytes: 60_000,
       questions: [
         ['trust', /trust this folder|Do you trust/i, ['Enter']],
         ['sign-in', /How would you like to authenticate/, ['Enter']],

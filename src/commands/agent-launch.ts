@@ -66,6 +66,7 @@ export function launchOf(agent: Agent, args: readonly string[], input: LaunchInp
     models: JSON.stringify(agent.models?.(input.models) ?? null),
     file,
     window: number(window),
+    longWindow: (window ?? 0) >= (agent.leastWindow ?? 0) ? number(window) : null,
     output: number(output),
     prompt: number(window && output && window - output),
   }

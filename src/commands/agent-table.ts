@@ -13,12 +13,14 @@ export interface Agent {
   readonly dialect: (typeof DIALECT_NAMES)[number]
   /**
    * Environment with placeholders: `{url}` of the gateway, `{key}` for it, `{session}`, `{model}`, `{models}` (all
-   * that the gateway knows, as JSON in the agent's format), `{window}`, `{output}` and `{prompt}` (tokens of a call, of
+   * that the gateway knows, as JSON in the agent's format), `{window}`, `{longWindow}` (if it is not below `leastWindow`), `{output}` and `{prompt}` (tokens of a call, of
    * its answer and of its input), `{file}`. Entries with an unknown value are left out.
    */
   readonly env: Readonly<Record<string, string>>
   /** Environment with limits, left out if the user has set the variable. */
   readonly limits?: Readonly<Record<string, string>>
+  /** Shortest window that it accepts for its own models; if that of the route is shorter, it gets the name of the route. */
+  readonly leastWindow?: number
   /** Describes the gateway's models for the agent's settings. */
   readonly models?: (models: readonly LaunchModel[]) => unknown
   /** Options placed before the user's own; each list is included or left out as a whole. */
@@ -144,7 +146,7 @@ const aiderModels = ({ window, output }: Limits) =>
 /** Limits of Claude Code, for a model that it knows and for one that it does not know. */
 const CLAUDE_LIMITS = {
   CLAUDE_CODE_MAX_CONTEXT_TOKENS: '{window}',
-  CLAUDE_CODE_AUTO_COMPACT_WINDOW: '{window}',
+  CLAUDE_CODE_AUTO_COMPACT_WINDOW: '{longWindow}',
   CLAUDE_CODE_MAX_OUTPUT_TOKENS: '{output}',
 }
 
@@ -153,6 +155,7 @@ export const AGENTS: readonly Agent[] = [
     title: 'Claude Code',
     programs: ['claude'],
     dialect: 'messages',
+    leastWindow: 100_000,
     env: { ANTHROPIC_BASE_URL: '{url}', ANTHROPIC_AUTH_TOKEN: '{key}', ANTHROPIC_MODEL: '{model}' },
     unset: [
       'ANTHROPIC_API_KEY',

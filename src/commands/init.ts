@@ -9,6 +9,7 @@ import { withKept } from '../config/kept-keys.ts'
 import { loadConfig } from '../config/load.ts'
 import { LOCAL_SERVERS, PREFERENCES, PRESETS, type Preference, STRATEGY_FOR } from '../config/presets.ts'
 import { ConfigError } from '../core/errors.ts'
+import { wrapped } from '../terminal/width.ts'
 import { AGENTS } from './agent-table.ts'
 import {
   type FoundProvider,
@@ -139,10 +140,15 @@ async function askPerson(
   file: string,
   env: InitOptions['env'],
 ): Promise<Answers> {
+  const lines = (text: string) => wrapped(text, process.stdout.columns ?? 80)
+  const show = (text: string) => {
+    for (const line of lines(text)) print(line)
+  }
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   const answer = async <Value>(question: string, usual: string, read: (said: string) => Value) => {
     for (;;) {
-      const said = (await terminal.question(`${question} (${usual})\n> `)).trim() || usual
+      const said =
+        (await terminal.question(`${lines(`${question} (${usual})`).join('\n')}\n> `)).trim() || usual
       try {
         return read(said)
       } catch (error) {
@@ -153,12 +159,12 @@ async function askPerson(
   }
   const isYes = (said: string) => /^y/i.test(said)
   try {
-    print(`Known providers: ${PRESETS.map(({ name }) => name).join(', ')}.`)
-    print(
+    show(`Known providers: ${PRESETS.map(({ name }) => name).join(', ')}.`)
+    show(
       `On this machine: ${LOCAL_SERVERS.map(({ name }) => name).join(', ')}. Any other: its address, or NAME=ADDRESS.`,
     )
     for (const { name, baseUrl, listed } of running)
-      print(`Found here: ${name} at ${baseUrl}, models: ${listed.slice(0, 5).join(', ')}.`)
+      show(`Found here: ${name} at ${baseUrl}, models: ${listed.slice(0, 5).join(', ')}.`)
     const here = [...running, ...PRESETS.filter(({ keyVariable }) => withKept(file, env)[keyVariable])]
     const usual = (here.length > 0 ? here : PRESETS.slice(0, 1)).map(({ name }) => name).join(',')
     const chosen =
@@ -176,13 +182,15 @@ async function askPerson(
             'order',
             preferenceOf,
           ))
+    const areFound = chosen.every(({ name }) => running.some((each) => each.name === name)) // they were asked already
     const check =
       given.check ??
-      (await answer(
-        'Ask them for their lists of models? This costs nothing and shows whether your keys work.',
-        'yes',
-        isYes,
-      ))
+      (areFound ||
+        (await answer(
+          'Ask them for their lists of models? This costs nothing and shows whether your keys work.',
+          'yes',
+          isYes,
+        )))
     const set = keysIn(chosen, env)
     const keep =
       set.size > 0 &&
@@ -238,7 +246,9 @@ async function tried(
     const found = await withList(provider, key)
     const missing = models.filter((model) => !found.listed.includes(model))
     const works =
-      keyVariable === null ? `${found.listed.length} models, ${found.models[0]} first` : 'the key works'
+      keyVariable === null
+        ? `${counted(found.listed.length, 'model')}, ${found.models[0]} first`
+        : 'the key works'
     const but =
       missing.length === 0
         ? ''
@@ -301,11 +311,11 @@ function* next(file: string, chosen: readonly FoundProvider[], env: InitOptions[
   const known = withKept(file, env)
   const unset = chosen.flatMap(({ keyVariable }) => (keyVariable && !known[keyVariable] ? [keyVariable] : []))
   if (unset.length > 0) yield `set ${unset.join(' and ')}`
-  yield `waybill serve --config ${file}`
+  yield file === 'waybill.yaml' ? 'waybill serve' : `waybill serve --config ${file}`
   const places = (env.PATH ?? '').split(delimiter).filter(Boolean)
   const found = AGENTS.flatMap(({ programs }) => programs).filter((agent) =>
     places.some((place) => existsSync(join(place, agent))),
   )
-  for (const agent of found) yield `waybill run -- ${agent}   # ${agent}, connected to the gateway`
+  for (const agent of found) yield `waybill run -- ${agent}   # in a second terminal`
   if (found.includes('claude')) yield 'waybill statusline install   # its status line says where calls went'
 }

@@ -219,21 +219,27 @@ defaults: { messages: auto, responses: vague }`,
     return said.stdout
   }
   const claude = async (args: readonly string[], env = {}) => {
-    const { CLAUDE_CODE_MAX_CONTEXT_TOKENS, CLAUDE_CODE_AUTO_COMPACT_WINDOW, CLAUDE_CODE_MAX_OUTPUT_TOKENS } =
-      environment(await told('claude', args, env, ''))
-    return [CLAUDE_CODE_MAX_CONTEXT_TOKENS, CLAUDE_CODE_AUTO_COMPACT_WINDOW, CLAUDE_CODE_MAX_OUTPUT_TOKENS]
+    const set = environment(await told('claude', args, env, ''))
+    return [
+      ...[set.ANTHROPIC_MODEL, set.CLAUDE_CODE_MAX_CONTEXT_TOKENS],
+      ...[set.CLAUDE_CODE_AUTO_COMPACT_WINDOW, set.CLAUDE_CODE_MAX_OUTPUT_TOKENS],
+    ]
   }
-  assert.deepEqual(await claude(['--model', 'auto']), ['40000', '40000', '9000'])
-  assert.deepEqual(await claude([]), ['40000', '40000', '9000'], 'the default route')
-  assert.deepEqual(await claude(['--model', 'alpha/alone']), ['64000', '64000', '16000'], 'no route')
-  assert.deepEqual(await claude(['--model', 'vague']), [undefined, undefined, undefined])
+  assert.deepEqual(await claude(['--model', 'auto']), ['auto', '40000', undefined, '9000'])
+  assert.deepEqual(await claude([]), ['auto', '40000', undefined, '9000'], 'the default route, by its name')
+  assert.deepEqual(
+    await claude(['--model', 'alpha/alone']),
+    ['alpha/alone', '64000', undefined, '16000'],
+    'no route',
+  )
+  assert.deepEqual(await claude(['--model', 'vague']), ['vague', undefined, undefined, undefined])
   assert.deepEqual(
     await claude(['--model', 'half']),
-    ['400000', '400000', '32000'],
+    ['half', '400000', '400000', '32000'],
     'of those that are known',
   )
   const own = { CLAUDE_CODE_MAX_CONTEXT_TOKENS: '7000' }
-  assert.deepEqual(await claude(['--model', 'auto'], own), ['7000', '40000', '9000'])
+  assert.deepEqual(await claude(['--model', 'auto'], own), ['auto', '7000', undefined, '9000'])
   const copilot = environment(await told('copilot', [], {}, ''))
   assert.deepEqual(
     [copilot.COPILOT_PROVIDER_MAX_PROMPT_TOKENS, copilot.COPILOT_PROVIDER_MAX_OUTPUT_TOKENS],

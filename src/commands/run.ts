@@ -70,8 +70,9 @@ export async function runAgent(options: RunAgentOptions): Promise<number> {
   const models = await modelsOf(get)
   const ids = models.map(({ id }) => id)
   const { note, route } = await checkModel(options.model, agent, program, ids, get)
-  const model = options.model ?? (agent.needsModel ? modelOf(ids) : null)
-  const limits = models.find(({ id }) => id === model) ?? models.find(({ id }) => id === route) ?? UNKNOWN
+  const named = options.model ?? (agent.needsModel ? modelOf(ids) : null)
+  const limits = models.find(({ id }) => id === named) ?? models.find(({ id }) => id === route) ?? UNKNOWN
+  const model = named ?? ((limits.window ?? Infinity) < (agent.leastWindow ?? 0) ? route : null)
   const { key } = findKey(env, keyFile ?? null)
 
   const directory = agent.file === undefined ? null : mkdtempSync(join(tmpdir(), 'waybill-run-'))
@@ -91,7 +92,7 @@ export async function runAgent(options: RunAgentOptions): Promise<number> {
       keyFile,
       options.ownLogin ? agent.ownLogin?.headers : undefined,
     )
-    if (!quiet && process.stderr.isTTY && agent.resume !== undefined)
+    if (!quiet && exitCode === 0 && process.stderr.isTTY && agent.resume !== undefined)
       complain(resumeHint(options, agent, session))
     return exitCode
   } finally {

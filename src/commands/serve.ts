@@ -157,8 +157,11 @@ export function greeting(url: string, config: Config, replay: readonly string[] 
     '',
     'Ask:',
     `  ${curlExample(url, model, key)}`,
-    'See where it went:',
-    `  curl -s${key} '${url}/api/usage/request-logs?limit=1'`,
+    'Or connect a coding agent, in a second terminal:',
+    '  waybill run -- claude',
+    'See where it went, in a browser or in a terminal:',
+    `  ${url}/`,
+    '  waybill logs',
     '',
     '',
   ]
