@@ -75,9 +75,11 @@ export function Steps({ id, calls }: { id: string; calls: readonly CallRecord[] 
 
 function StepItem({ step }: { step: Step }) {
   const { n, call, fresh, isKept, added, output } = step
+  const number = <b class="number">{n}</b>
   const head = (
     <>
-      <b class="number">{n}</b> <span class="long">{askedAndAnswered(call)}</span>{' '}
+      {isKept ? number : <a href={callHref(call.id)}>{number}</a>}{' '}
+      <span class="long">{askedAndAnswered(call)}</span>{' '}
       <span class="note">
         {[
           call.purpose !== 'main' && call.purpose,
@@ -92,7 +94,7 @@ function StepItem({ step }: { step: Step }) {
       </span>
     </>
   )
-  if (!isKept) return <a href={callHref(call.id)}>{head}</a>
+  if (!isKept) return head
   return (
     <details>
       <summary>{head}</summary>
