@@ -61,11 +61,13 @@ function messageItem({ text }: ModelOutput): Item {
 }
 
 function callItem(
-  { id: call_id, name, arguments: pieces }: ModelOutput['calls'][number],
+  { id: call_id, name: called, arguments: pieces }: ModelOutput['calls'][number],
   index: number,
 ): Item {
   const id = `fc_mock_${index + 1}`
-  const call = { id, type: 'function_call', call_id, name }
+  // A dot is in no name of a function, so it ends that of a group of tools.
+  const [name, namespace] = called.split('.').toReversed()
+  const call = { id, type: 'function_call', call_id, ...(namespace && { namespace }), name }
   const text = pieces.join('')
   return {
     started: { ...call, status: 'in_progress', arguments: '' },

@@ -41,6 +41,13 @@ const SUBAGENTS: Readonly<Record<string, Asides>> = {
       arguments: { description: 'Look', prompt: SUBAGENT_PROMPT, subagent_type: 'general-purpose' },
     },
   },
+  codex: {
+    5: {
+      name: 'collaboration.spawn_agent',
+      arguments: { task_name: 'look', fork_turns: 'none', message: SUBAGENT_PROMPT },
+    },
+    7: { name: 'collaboration.wait_agent', arguments: { timeout_ms: 60_000 } },
+  },
   opencode: {
     5: {
       name: 'task',
@@ -86,7 +93,10 @@ async function tryAgent(agent: TestedAgent, { program, version }: Installed): Pr
   const more = { WAYBILL_URL: gateway.url }
   const run = async (how: readonly string[], where = at, started = program) => {
     const before = inferences()
-    const { output, code } = await runTurns(how, { agent, program: started, place: where, config, key, more })
+    const { output, code } = await runTurns(how, {
+      agent: withSubagents(agent),
+      ...{ program: started, place: where, config, key, more },
+    })
     return {
       code,
       output: output.replaceAll(/\s+/g, ' '),
@@ -137,12 +147,27 @@ async function tryAgent(agent: TestedAgent, { program, version }: Installed): Pr
     `${whole.spent} spent, ${whole.wrote === first.wrote && first.wrote === expected(TURNS) ? 'same files' : `other files: ${whole.output.slice(-400)}`}`,
     stops.join('; '),
     branches.join('; '),
-    toldBy(elsewhere),
+    `${toldBy(elsewhere)}, ${elsewhere.spent} spent, ${elsewhere.wrote === first.wrote ? 'same files' : 'other files'}`,
     other ? `${next.version}: ${toldBy(other)}, ${other.spent} spent` : 'not tried',
   ]
 }
 
+/** Returns an agent that offers its model the tools that start sub-agents and wait for them. Codex needs a setting. */
+function withSubagents(agent: TestedAgent): TestedAgent {
+  const way = agent.ways.responses
+  if (agent.name !== 'codex' || !way) return agent
+  const args: typeof way.args = (given) => ['-c', 'features.multi_agent_v2=true', ...way.args(given)]
+  return { ...agent, ways: { responses: { ...way, args } } }
+}
+
 /** Returns the words in which a replay sums itself up. */
 function toldBy({ output }: { readonly output: string }): string {
-  return /(\d+ of \d+ steps.*)/.exec(output)?.[0].slice(0, 240).replaceAll('|', '/') ?? output.slice(-300)
+  return (
+    /(\d+ of \d+ steps.*)/
+      .exec(output)?.[0]
+      .trim()
+      .replace(/ in \/\S+$/, '')
+      .slice(0, 240)
+      .replaceAll('|', '/') ?? output.slice(-300)
+  )
 }
