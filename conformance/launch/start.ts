@@ -275,7 +275,7 @@ async function ready(target: Target, baseUrl: string, running: Process, key: str
     )
   await running.stop('killed')
   throw new StartError(
-    `${target.name} is not ready after ${timeout_ms} ms: GET ${baseUrl}${path}: ${last}.${tail(running.output())}`,
+    `${target.name} is not ready after ${timeout_ms} ms: GET ${baseUrl}${path}: ${last}. If it starts slowly, raise ready.timeout_ms in its target file.${tail(running.output())}`,
   )
 }
 

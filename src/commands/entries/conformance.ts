@@ -83,7 +83,7 @@ export const addTarget: CommandEntry = (program, { finish }) => {
       '--file <file...>',
       'a file that it needs, as NAME=TEXT or NAME=@PATH, with {{mock.openai.base_url}}; the gateway runs beside it',
     )
-    .option('--key-env <name>', 'environment variable that holds its key')
+    .option('--key-env <name>', 'environment variable with the key that its clients send, if it asks for one')
     .option('--name <name>', 'name of the gateway in reports; default: its program or address')
     .option('--header <header...>', 'a header that each request needs, as NAME: VALUE')
     .option(
