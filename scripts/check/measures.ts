@@ -15,7 +15,7 @@ const NOT_A_FUNCTION = /^\s*(?:if|for|while|switch|catch|return|else|do|with|con
 const SIBLINGS =
   /^(src\/dialects\/)[^/]+\/.*|^(scripts\/gateways\/installs|conformance\/selftest\/must-\w+)\/.*/
 /** Limits of the size: lower them when the code shrinks. */
-const [FILES, SMALL, EXPORTS, CODE] = [804, 95, 3076, 1124]
+const [FILES, SMALL, EXPORTS, CODE] = [805, 94, 3076, 1133]
 const EXPORT = /^export (?:async )?(?:const|function\*?|class|interface|type|enum) /gm
 const NOUN_CLAUSE = /^(?:What|Whether|Where|Who|Which|Nobody)\b/
 

@@ -133,8 +133,7 @@ function perform(
   const { how, n } = deed
   const text = wordsOf(provider, inference)
   const answer = relayed ?? whole(provider.dialect, model, text.join(''), nonce)
-  const plain =
-    isStream && relayed === undefined ? events(provider.dialect, model, text, nonce, n) : [answer]
+  const plain = isStream && relayed === undefined ? events(provider.dialect, model, text, nonce, n) : [answer]
   const pieces = (deviation && deviating(deviation, isStream)) ?? plain
   const status = how.startsWith('refuses') ? STATUSES[n % STATUSES.length]! : (deviation?.status ?? 200)
   const type = isStream && !how.startsWith('refuses') ? 'text/event-stream' : 'application/json'
