@@ -448,7 +448,9 @@ export class SimulatedWorld {
 
   #call(event: CallEvent): void {
     const nonce = `n${this.calls++}-${event.key}`
-    const kept = event.ask === 'continue' ? this.sent.filter((each) => each.event.ask === 'continue') : []
+    const isKept = (each: Sent) =>
+      each.event.ask === 'continue' && each.answer?.isWhole && each.head?.start.includes(' 200 ')
+    const kept = event.ask === 'continue' ? this.sent.filter(isKept) : []
     const before = kept[event.n % Math.max(1, kept.length)] ?? null
     const {
       method = 'POST',
@@ -695,7 +697,11 @@ export class SimulatedWorld {
         each.hasLeft = true
         each.far.cut(true)
       }
-    for (let ms = 0; ms === 0 || (ms < 60_000 && this.sent.some(({ isOver }) => !isOver)); ms += 2_000)
+    for (
+      let ms = 0;
+      ms === 0 || (ms < 60_000 && this.sent.some(({ isOver, far }) => !isOver || far.isBlocked));
+      ms += 2_000
+    )
       await this.clock.advance(2_000, this.turns)
     await this.clock.advance(1_000, this.turns) // the end of a call is written after its client has seen it
     await this.#dieIfDue()

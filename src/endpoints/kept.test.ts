@@ -147,6 +147,30 @@ test('a call that was kept before headers were is read without them', async (t) 
   assert.deepEqual([status, json.request, json.headers], [200, asked, {}])
 })
 
+test('what cannot be written on a full disk is one line of the log, and its deletion is refused with 503', async (t) => {
+  const said: any[] = []
+  const error = (fields: object, message?: string) => void said.push({ ...fields, message })
+  const log = { error, warn() {}, info() {}, debug() {} }
+  const gateway = await start(t, { options: { log } })
+  const { id } = await keepOne(gateway, { headers: { 'x-session-id': 'one' } })
+  const database = new Database(databaseFile(gateway.data))
+  for (const event of ['INSERT', 'DELETE'])
+    database.exec(
+      `CREATE TRIGGER full_${event} BEFORE ${event} ON kept_responses BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`,
+    )
+  database.close()
+  const { headers } = await post(gateway, '/keep/v1/chat/completions', ask('auto'))
+  await until('the failure is in the log', () => said.length > 0)
+  assert.deepEqual(said[0], {
+    request_id: headers.get('x-gateway-request-id'),
+    reason: 'database or disk is full',
+    message: 'the request log failed',
+  })
+  const { status, json } = await gateway.get('/api/kept/one', { method: 'DELETE' })
+  assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
+  assert.equal((await kept(gateway, id)).status, 200)
+})
+
 test('a failed call is kept with its error, and a call of a tool as a part (STEP-01)', async (t) => {
   const gateway = await start(t, { providers: { alpha: fail(400) } })
   const failed = await keepOne(gateway)

@@ -149,10 +149,18 @@ const bufferArtifacts = (
     (reason) => onChore('store_artifacts', reason),
   )
 
-const keepThrough = (ask: (request: WriterRequest) => Promise<unknown>): Journal['kept'] => ({
-  keep: async (row) => void (await ask({ keep: row })),
-  drop: async (id, keyName) => (await ask({ drop: [id, keyName] })) as boolean,
-})
+function keepThrough(ask: (request: WriterRequest) => Promise<unknown>): Journal['kept'] {
+  const written = (request: WriterRequest) =>
+    ask(request).catch((cause) => {
+      throw new GatewayError('log_unavailable', 'What is kept cannot be written; the process log says why.', {
+        cause,
+      })
+    })
+  return {
+    keep: async (row) => void (await written({ keep: row })),
+    drop: async (id, keyName) => (await written({ drop: [id, keyName] })) as boolean,
+  }
+}
 
 /** Hands batches to the writer thread. */
 const committing =
