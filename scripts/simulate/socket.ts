@@ -25,7 +25,7 @@ export class ClientSocket implements FarListener {
   }
 
   get hasRoom(): boolean {
-    return this.far.isOpen && this.asked < MAX_ASKED
+    return this.far.isOpen && !this.far.isStalled && this.asked < MAX_ASKED
   }
 
   send(text: string): void {

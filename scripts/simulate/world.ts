@@ -545,6 +545,7 @@ export class SimulatedWorld {
   #flood(key: CallEvent['key']): void {
     const socket = this.#socketOf(key)
     socket.far.stall(true)
+    for (const each of this.sent) if (each.far === socket.far) each.hasLeft = true
     for (let n = 0; n < FLOOD; n++) socket.send('1')
     this.note(`${key} floods a socket`)
   }
@@ -699,7 +700,7 @@ export class SimulatedWorld {
       }
     for (
       let ms = 0;
-      ms === 0 || (ms < 60_000 && this.sent.some(({ isOver, far }) => !isOver || far.isBlocked));
+      ms === 0 || (ms < 200_000 && this.sent.some(({ isOver, far }) => !isOver || far.isBlocked));
       ms += 2_000
     )
       await this.clock.advance(2_000, this.turns)

@@ -51,6 +51,8 @@ const CUT_MS = 1_000
  * Interval of pings. Pings prevent proxies from closing the connection, and detect a client that has left.
  */
 const PING_INTERVAL_MS = 30_000
+/** Intervals after which a client is cut that reads none of the messages that wait for it, and answers no ping. */
+const MAX_UNMOVED = 4
 
 /** A `response.create` message as received. */
 interface Create {
@@ -87,6 +89,8 @@ export class ResponsesSocket {
   readonly #timers: Timer[]
   #idle: Timer
   #isAlive = true
+  /** Intervals since the last ping in which no message was sent completely. */
+  #unmoved = 0
   /** Reason to close once no response is running. */
   #ending: readonly [code: number, reason: string] | null = null
   #warmUps = 0
@@ -158,12 +162,15 @@ export class ResponsesSocket {
   }
 
   #ping(): void {
-    if (!this.#isAlive && this.#held.size === 0) {
-      this.terminate()
+    if (this.#isAlive) {
+      this.#isAlive = false
+      this.#unmoved = 0
+      this.#ws.ping()
       return
     }
-    this.#isAlive = false
-    this.#ws.ping()
+    this.#unmoved++
+    // The answer to the ping may come behind messages that the client still reads.
+    if (this.#held.size === 0 || this.#unmoved === MAX_UNMOVED) this.terminate()
   }
 
   #closed(): void {
@@ -426,6 +433,7 @@ export class ResponsesSocket {
   }
 
   readonly #onSent = guarded(() => {
+    this.#unmoved = 0
     this.#count()
     this.#goOn()
   }, this.#broken)
