@@ -52,7 +52,7 @@ const CUT_MS = 1_000
  */
 const PING_INTERVAL_MS = 30_000
 /** Intervals after which a client is cut that reads none of the messages that wait for it, and answers no ping. */
-const MAX_UNMOVED = 4
+const MAX_UNMOVED = 5
 
 /** A `response.create` message as received. */
 interface Create {
