@@ -665,13 +665,14 @@ export class SimulatedWorld {
       `/v1/responses/${one ? responseIn(one) : 'none'}/input_items`,
     ]
     const path = paths[n % paths.length]!
-    const wasRefused = this.#isRefused // before it asks: answers may be underway for a while
+    const isRefused = () => this.#isRefused && this.#disk.refuses === 'no openings'
+    const wasRefused = isRefused() // an answer may be underway for a while
     const ended = (message: Message) => {
       const isForeign = [...message.body.matchAll(new RegExp(NONCE, 'g'))].some(
         ([nonce]) => !nonce.endsWith(key),
       )
       const isReady = path === '/readyz' && message.start.includes(' 200 ')
-      if (isReady && wasRefused && this.#disk.refuses === 'no openings')
+      if (isReady && wasRefused && isRefused())
         this.fail('the gateway is ready, but the disk has no room for a call')
       if (key !== 'root' && isForeign) this.fail(`${key} reads calls of other keys at ${path}`)
       if (/sk-sim-|wbkey-/.test(message.body)) this.fail(`a secret is in the answer to ${path}`)
