@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -112,8 +112,11 @@ test('`waybill config check` reports an empty file as an error, and warns about 
   )
 })
 
-test('`waybill routes` shows where calls would go, as a table and as JSON', () => {
-  const { status, stdout } = waybill('routes', '-c', EXAMPLE)
+test('`waybill routes` shows where calls would go, as a table and as JSON', (t) => {
+  const file = join(temporaryDirectory(t), 'waybill.yaml')
+  // No gateway of this machine answers at port 1.
+  writeFileSync(file, readFileSync(EXAMPLE, 'utf8').replace('port: 4949', 'port: 1'))
+  const { status, stdout } = waybill('routes', '-c', file)
   assert.equal(status, 0)
   assert.match(
     stdout,
@@ -128,7 +131,7 @@ test('`waybill routes` shows where calls would go, as a table and as JSON', () =
     /\n {2}rule 2: input_tokens over 60000 → openai\/gpt-6-luna\n {2}rule 3: tools → tier cheap\n/,
   )
   assert.match(stdout, /\n {2}for a first call in plain text; it depends on session, shape, load\n$/)
-  const [resolution] = JSON.parse(waybill('routes', 'auto/cheap', '-c', EXAMPLE, '--json').stdout)
+  const [resolution] = JSON.parse(waybill('routes', 'auto/cheap', '-c', file, '--json').stdout)
   assert.deepEqual([resolution.route, resolution.strategy], ['auto/cheap', 'cheapest'])
 })
 

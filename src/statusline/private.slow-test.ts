@@ -46,7 +46,10 @@ test('the key is sent to the gateway but not stored; a key file that others may 
       () => draw({ WAYBILL_KEY_FILE: file }),
       () => draw({}, '--key-file', file),
     ]) {
-      const ran = await patiently(told, ({ stderr }) => stderr === '')
+      const ran = await patiently(
+        told,
+        ({ stdout, stderr }) => stderr === '' && WENT.test(bare(stdout).trimEnd()),
+      )
       assert.match(bare(ran.stdout).trimEnd(), WENT, ran.stderr)
       assert.equal(ran.stderr, '')
     }
