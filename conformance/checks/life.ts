@@ -189,10 +189,14 @@ check('LIFE-03', {
       await Promise.all(
         Array.from({ length: 20 }, () => session.chat(capped.call, { prompt: 'x'.repeat(500) })),
       )
+    // A gateway deletes in steps, records and artifacts apart: until two looks see the same.
+    let before = ''
     for (let tries = 0; tries < 40; tries++) {
       await session.wait(250)
-      const page = await readAll(session, capped.look, `${LOG}?limit=200`)
-      if (rowsIn(page).length <= 100) break
+      const rows = rowsIn(await readAll(session, capped.look, `${LOG}?limit=200`))
+      const seen = JSON.stringify(rows)
+      if (rows.length <= 100 && seen === before) break
+      before = seen
     }
     const log = await readAll(session, capped.log, `${LOG}?limit=200`)
     for (const { id } of rowsIn(log).slice(0, 40)) {

@@ -126,8 +126,8 @@ const dashed = (folder: string): string => folder.replace(/[^A-Za-z0-9]/g, '-')
 const MAX_LINE = 1_000
 
 /**
- * Returns the folders that texts named before where they name `folders` now: in lines that are the same but for the
- * folder. A folder without such a line stays.
+ * Finds the folders of an earlier session. Compares its texts (`before`) with those of now, line by line: a line that
+ * differs only in one of `folders` names the earlier one. A folder without such a line stays.
  */
 export function foldersBefore(
   before: readonly string[],

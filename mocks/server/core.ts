@@ -649,7 +649,7 @@ function answerTo(
   // nevertheless, because only the mock knows the valid key.
   const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
   if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
-  // What the provider answered comes before what the mock knows of its models, files and batches.
+  // Recorded answers come before the mock's own about its models, files and batches.
   const isRecorded = () => !stock.invent && !asked.named && stock.holds(asked.criteria)
   if (unfit && !isRecorded()) return { ...refusalOf(unfit), from: 'model' }
   if (by.hasKnownPaths && !asked.endpoint && !isExplicit(scripted)) return noEndpoint(asked, stock)

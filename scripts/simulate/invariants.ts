@@ -130,7 +130,7 @@ export function checkInference(world: SimulatedWorld, { nonce, provider, model }
   return null
 }
 
-/** Checks what a client was told, at each moment, against the record. */
+/** Compares the record with what a client was told so far. */
 export function checkTold(world: SimulatedWorld, sent: Sent): string | null {
   const { nonce, head, answer, event } = sent
   if (!head || !answer || sent.isForgotten) return null
@@ -256,7 +256,7 @@ function checkCall(world: SimulatedWorld, sent: Sent): string | null {
   }
   const isCrashed = world.losses !== losses
   const isRight = last?.isSent && last.deed.how === 'answers'
-  // Who owns the files of a list cannot be told while the record cannot be read.
+  // Without its record, the gateway cannot tell whose files a list holds.
   const isUnreadable = sent.event.ask === 'list' && call.error_code === 'log_unavailable'
   const mayFail =
     hasLeft || isCrashed || isUnreadable || world.stops !== sent.stops || sent.event.client !== 'reads'

@@ -1,5 +1,6 @@
 // One history of a simulation: a gateway that is started, used, stopped and killed, its clients, its providers and its
-// operator. Plays the events in their order. `invariants.ts` says what must hold.
+// operator. Plays the events in their order. `invariants.ts` says what must hold. Over 250 lines, because all of them act
+// on one gateway, and a crash in the middle of any act ends it for all.
 import { createHash } from 'node:crypto'
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
