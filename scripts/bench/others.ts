@@ -51,7 +51,11 @@ const OTHERS: Readonly<Record<string, Other>> = {
     startSeconds: 10,
   },
   'claude-code-router': {
-    command: ({ home }) => [process.execPath, join(home, 'package/dist/cli.js'), 'start'],
+    command: ({ home }) => [
+      process.execPath,
+      join(home, 'node_modules/@musistudio/claude-code-router/dist/cli.js'),
+      'start',
+    ],
     files: ({ port, origin }) => ({
       '.claude-code-router/config.json': JSON.stringify({
         ...{ HOST: '127.0.0.1', PORT: port, APIKEY: KEY, LOG: false, NON_INTERACTIVE_MODE: true },
