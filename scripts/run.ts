@@ -27,6 +27,7 @@ export const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>
     'must-pass': 'selftest/must-pass.ts',
     simulate: 'simulate/run.ts',
     mutants: '../conformance/selftest/mutants.ts',
+    without: 'selftest/without.ts',
   },
   agents: {
     all: 'agents/all.ts',

@@ -1,5 +1,5 @@
 // Gateways of other projects as targets of the measurements, installed in a scratch directory by their files
-// in `../gateways/installs`. Contains their configurations for one chat provider, but no figures.
+// in `../gateways`. Contains their configurations for one chat provider, but no figures.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { parse } from 'yaml'
 
 const TESTS = /[.-]test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$/
-const IMPORT = /(?:^(?:import|export) (type )?[\w$\s{},*]*?\bfrom|^import|\bimport\()\s*'(\.[^']+)'/gm
+const IMPORT = /(?:^(?:import|export) (?:type )?[\w$\s{},*]*?\bfrom|^import|\bimport\()\s*'(\.[^']+)'/gm
 
 /** Folder -> folders that it may import. */
 type ImportRules = ReadonlyMap<string, readonly string[]>
@@ -14,7 +14,7 @@ interface Row {
   readonly what: string
   /** Folders that it may import. */
   readonly may: readonly string[]
-  /** For an optional part: the files of other folders that may import more of it than types. */
+  /** For an optional part: the files of other folders that may import it. */
   readonly doors?: readonly string[]
 }
 
@@ -42,14 +42,14 @@ export const folderOf = (rules: ImportRules, file: string): string | null =>
  * Returns the reason why `file` may not import `target` (paths from the root), or null if the import is
  * allowed. Tests may import anything.
  */
-export function offence(rules: ImportRules, file: string, target: string, isType = false): string | null {
+export function offence(rules: ImportRules, file: string, target: string): string | null {
   if (TESTS.test(file) || !file.includes('/') || !/^(src|mocks|conformance|scripts)\//.test(target))
     return null
   const [from, to] = [folderOf(rules, file), folderOf(rules, target)]
   if (from === null) return `${file}: its folder is missing in scripts/check/folders.yaml`
   const through = to === null || to === from ? undefined : doors.get(to)
-  if (through && !isType && !through.includes(file) && !/^(scripts|conformance)\//.test(file))
-    return `${file}: ${to} is optional; only ${through.join(', ')} may import more of it than types`
+  if (through && !through.includes(file) && !/^(scripts|conformance)\//.test(file))
+    return `${file}: ${to} is optional; only ${through.join(', ')} may import it`
   if (to !== null && rules.get(from)!.includes(to)) return null
   return `${file}: ${from} may not import ${target}; it may import ${rules.get(from)!.join(', ')}`
 }
@@ -88,7 +88,7 @@ function main(): void {
   )
   const found = [...texts].flatMap(([file, text]) =>
     [...text.matchAll(IMPORT)]
-      .map(([, type, target]) => offence(rules, file, join(dirname(file), target!), type !== undefined))
+      .map(([, target]) => offence(rules, file, join(dirname(file), target!)))
       .filter((each) => each !== null),
   )
   found.push(...unusedExports(texts))

@@ -1,5 +1,5 @@
-// Runs a gateway of another project. Its target file names its packages (`install`), or a file in installs/ has
-// its installation, the path of its program, and the services that it needs.
+// Runs a gateway of another project. Its target file names its packages (`install`), or installs.ts has its installation,
+// the path of its program, and the services that it needs.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,21 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { installCommands } from '../../conformance/launch/install.ts'
 import { ownTargets, readTarget } from '../../conformance/target/read.ts'
 import type { Target } from '../../conformance/target/schema.ts'
+import { INSTALLS, type OtherGateway } from './installs.ts'
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
-
-export interface OtherGateway {
-  /**
-   * Shell lines, run in the gateway's own directory; $NODE is this Node, $PROJECT the path of this project.
-   */
-  readonly install: readonly string[]
-  /** Path of the gateway's program below its directory. */
-  readonly bin: string
-  /** Returns additions to the suite's environment, used in the target file as `{{env.NAME}}`. */
-  readonly env?: (directory: string) => Record<string, string>
-  /** Servers that run as long as the gateway; SERVICES defines their additions to the environment. */
-  readonly services?: readonly ServiceName[]
-}
 
 /** Started server: its additions to the environment, and how to end it. */
 interface Service {
@@ -47,30 +35,12 @@ const SERVICES = {
     }
   },
 }
-type ServiceName = keyof typeof SERVICES
 
-/** Installs npm packages in the current directory. */
-export const NPM = 'npm install --no-save --no-audit --no-fund --ignore-scripts --prefix .'
-
-/**
- * Tables for counting tokens that some gateways download at start-up. LiteLLM's package contains the two
- * tables that are needed.
- */
-export const TOKEN_TABLES = [
-  'pip download --quiet --no-deps --only-binary :all: -d . litellm==1.106.2',
-  'mkdir tokens && python3 -m zipfile -e litellm-*.whl wheel && cp wheel/litellm/litellm_core_utils/tokenizers/[0-9a-f]* tokens/',
-  'rm -r wheel litellm-*.whl',
-]
-/** Returns the variable with which OpenAI's tokenizer finds the tables. */
-export const tokenTables = (directory: string) => ({ TIKTOKEN_CACHE_DIR: join(directory, 'tokens') })
-
-const here = fileURLToPath(new URL('installs/', import.meta.url))
-const withFile = readdirSync(here).map((file) => file.replace(/\.ts$/, ''))
 const targetOf = (name: string): Target => readTarget(join(ownTargets, `${name}.yaml`))
 /** Names of the gateways that can be installed. */
 export const peerNames: readonly string[] = [
   ...new Set([
-    ...withFile,
+    ...Object.keys(INSTALLS),
     ...readdirSync(ownTargets)
       .map((file) => file.replace(/\.yaml$/, ''))
       .filter((name) => targetOf(name).install !== undefined),
@@ -79,8 +49,8 @@ export const peerNames: readonly string[] = [
 
 /** Returns how a gateway is installed and run, in the version of its target file if no other is given. */
 export async function readPeer(name: string, version?: string): Promise<OtherGateway> {
-  if (withFile.includes(name) && version === undefined)
-    return ((await import(`./installs/${name}.ts`)) as { peer: OtherGateway }).peer
+  const own = version === undefined ? INSTALLS[name] : undefined
+  if (own) return own
   const target = targetOf(name)
   const { commands, bin } = installCommands(target.install!, version ?? target.version!)
   return {

@@ -18,7 +18,8 @@ import {
 } from '../../conformance/requirements/requirements.ts'
 import { readTarget } from '../../conformance/target/read.ts'
 import { writeFolders } from './folder.ts'
-import { conformPeer, installGateway, type OtherGateway, peerNames, readPeer } from './gateway.ts'
+import { conformPeer, installGateway, peerNames, readPeer } from './gateway.ts'
+import type { OtherGateway } from './installs.ts'
 import {
   BOARD_PROFILE,
   CLIENT_PROFILES,

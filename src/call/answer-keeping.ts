@@ -3,10 +3,10 @@
 // be killed in between.
 import type { ParsedEvent, Target } from '../core/call.ts'
 import type { AnswerCollector, AnswerStoring, NamedItems } from '../dialects/dialect.ts'
-import type { ResponseStore } from '../responses-store/response-store.ts'
 import { after, detached } from '../shared/boundary.ts'
 import type { Timer } from '../shared/clock.ts'
 import { ANSWER_WEIGHT, MEMORY, type MemoryShare } from '../shared/memory.ts'
+import type { ResponseStore } from '../store/kept.ts'
 import type { Store } from '../store/store.ts'
 import type { GivenItems } from './given-items.ts'
 

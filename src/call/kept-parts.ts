@@ -8,7 +8,7 @@ import { isObject } from '../dialects/json.ts'
 import { dialectAt } from '../dialects/registry.ts'
 import { StreamEvent } from '../dialects/stream-event.ts'
 import { EventReader } from '../providers/event-reader.ts'
-import type { KeptCall } from '../responses-store/kept-calls.ts'
+import type { KeptCall } from '../store/kept.ts'
 
 export const PART_KINDS = ['tool', 'text', 'thought', 'call', 'result', 'image', 'document', 'other'] as const
 

@@ -7,7 +7,7 @@ import { GatewayError } from '../core/errors.ts'
 import { isGoogleFileAddress, objectName, withoutEscapes } from '../dialects/kept.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import type { Caller } from '../http/caller.ts'
-import { repeatedMember } from '../json/repeated.ts'
+import { repeatedMember } from '../json/plain-names.ts'
 import type { ObjectMaker } from '../store/reads.ts'
 import type { CallContext } from './context.ts'
 

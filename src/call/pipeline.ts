@@ -26,9 +26,9 @@ import {
   type SendResult,
   sendToProvider,
 } from '../providers/send.ts'
-import type { Keeping } from '../responses-store/kept-calls.ts'
 import type { AttemptTracker } from '../routing/attempt-tracker.ts'
 import { detached, type REPORTED } from '../shared/boundary.ts'
+import type { Keeping } from '../store/kept.ts'
 import type { EndedAttempt } from '../store/writes.ts'
 import { originOf } from '../websocket/inner-socket.ts'
 import {

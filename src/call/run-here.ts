@@ -8,9 +8,9 @@ import { GatewayError } from '../core/errors.ts'
 import type { AnswerStoring, ClientDialect, ReadRequest } from '../dialects/dialect.ts'
 import type { JsonBody } from '../http/body.ts'
 import { replyJson } from '../http/reply.ts'
-import type { KeptResponse, ResponseStore } from '../responses-store/response-store.ts'
 import type { Router } from '../routing/router.ts'
 import { clock, sleep } from '../shared/clock.ts'
+import type { KeptResponse, ResponseStore } from '../store/kept.ts'
 
 /**
  * Converts a background request to an ordinary request. Returns null if a target of the route can run

@@ -76,7 +76,7 @@ export const DIALECT_NAMES = [
   'interactions',
 ] as const
 
-/** Clouds that serve messages at paths of their own; `platforms/registry.ts` holds an entry for each. */
+/** Clouds that serve messages at paths of their own; `platforms/answers.ts` holds an entry for each. */
 export const PLATFORM_NAMES = ['bedrock', 'vertex'] as const
 
 /** Scope of tokens for Azure OpenAI. */

@@ -1,5 +1,6 @@
 // GET /api/health: the findings of `waybill doctor` that a running gateway can make itself, including how
-// full the record is and how old the prices are. For admins, because it covers all keys.
+// full the record is and how old the prices are. For admins, because it covers all keys. GET /healthz: the process is
+// alive. Needs no key and no database, and accepts any Host.
 import { z } from 'zod'
 import { timeOfId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -12,6 +13,17 @@ import { dollars, spentText } from '../terminal/numbers.ts'
 import type { FleetStanding, ReadContext } from './context.ts'
 import { noQuery } from './query.ts'
 import { count, time } from './schemas.ts'
+
+const alive = z.strictObject({ status: z.literal('ok') })
+
+export const healthz = {
+  path: '/healthz',
+  summary: 'shows that the process is alive; needs no key and no database',
+  open: true,
+  query: noQuery,
+  response: alive,
+  answer: () => ({ status: 'ok' }),
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof alive>
 
 const response = z.strictObject({
   version: z.string(),

@@ -1,6 +1,6 @@
 // GET /api/routes: every route with its targets. A target has its intended and actual share of the calls, its
-// cooldown, and its cost. Calls to a direct id, without a route, are listed separately.
-
+// cooldown, and its cost. Calls to a direct id, without a route, are listed separately. GET /api/analytics/auto-routing:
+// totals of routing results, without single requests or sessions (LOG-13).
 import { z } from 'zod'
 import type { Config } from '../config/load.ts'
 import { timeOfId } from '../core/call.ts'
@@ -129,3 +129,28 @@ function withShare(used: readonly TargetUsage[], of: string | null) {
   const all = used.filter(({ route }) => route === of).reduce((sum, { calls }) => sum + calls, 0)
   return ({ route: _, ...usage }: TargetUsage) => ({ ...usage, share: all === 0 ? null : usage.calls / all })
 }
+
+const share = z.strictObject({ calls: schemas.count, share: schemas.share })
+
+const autoResponse = z.strictObject({
+  window: schemas.span,
+  total_calls: schemas.count,
+  strategy_distribution: z.record(z.string(), share),
+  tier_distribution: z.record(z.string(), share),
+  top_providers: z.array(
+    share.extend({ provider: z.string(), p50_latency_ms: z.number().nonnegative().nullable() }).strict(),
+  ),
+  fallback: share,
+})
+
+export const autoRouting = {
+  path: '/api/analytics/auto-routing',
+  summary:
+    'shares of strategies, tiers and providers, and the share of calls that fell back; `?window=24h|7d|30d`',
+  query,
+  response: autoResponse,
+  async answer({ scope, ...asked }, { caller, requestId }, context) {
+    const span = spanOf(asked, timeOfId(requestId))
+    return { window: spanAnswer(span), ...(await readsOf({ scope }, context).routing(span, ownKey(caller))) }
+  },
+} satisfies ReadEndpoint<ReadContext, typeof query, typeof autoResponse>

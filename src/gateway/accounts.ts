@@ -2,13 +2,13 @@
 import type { KeyConfig } from '../config/load.ts'
 import { type Account, endOf, periodOf } from '../core/period.ts'
 import type { BudgetUse } from '../endpoints/context.ts'
-import type { Fleet } from '../fleet/fleet.ts'
 import type { KeyBudget } from '../observe/metrics.ts'
 import type { Journal, Spent } from '../store/store.ts'
 
 interface AccountsDeps {
   readonly store: Pick<Journal, 'spending' | 'failure'>
-  readonly fleet: Pick<Fleet, 'spentElsewhere'> | undefined
+  /** Returns the spending of the other instances of a fleet. */
+  readonly spentElsewhere: ((account: Account) => Spent) | undefined
   /** Returns US dollars reserved for open calls. */
   readonly reserved: (account: Account) => number
   /** Milliseconds since the epoch. */
@@ -25,10 +25,10 @@ interface Accounts {
 
 const UNKNOWN = { usd: null, estimatedUsd: null, unknownAttempts: null, reservedUsd: null }
 
-export function createAccounts({ store, fleet, reserved, now }: AccountsDeps): Accounts {
+export function createAccounts({ store, spentElsewhere, reserved, now }: AccountsDeps): Accounts {
   function spentBy(account: Account): Spent {
     const own = store.spending.spent(account)
-    const others = fleet?.spentElsewhere(account)
+    const others = spentElsewhere?.(account)
     if (!others) return own
     return {
       usd: own.usd + others.usd,

@@ -9,6 +9,7 @@ import { GivenItems } from '../call/given-items.ts'
 import { RunsHere } from '../call/run-here.ts'
 import type { Account } from '../core/period.ts'
 import { type Log, SILENT } from '../core/process-log.ts'
+import type { TracedCall } from '../core/tracing.ts'
 import { CHORES, createUpkeep, type Upkeep } from '../core/upkeep.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import type { ReadContext } from '../endpoints/context.ts'
@@ -37,7 +38,6 @@ import { packageFile } from '../shared/package-root.ts'
 import { createReservations } from '../store/reservations.ts'
 import { openStore } from '../store/sqlite/open-store.ts'
 import type { Journal, StoreOptions } from '../store/store.ts'
-import type { TraceExport } from '../telemetry/export.ts'
 import { createAccounts } from './accounts.ts'
 import { callsOf, OTHERS, openApiDocument, PASSTHROUGH, READS } from './endpoints.ts'
 import { type InForce, putInForce } from './in-force.ts'
@@ -107,7 +107,7 @@ async function compose(options: GatewayOptions) {
   const joined = { now, log, reserved, store, routingState, onChore: upkeep.note }
   const fleet = inFleet && (await joinFleet(inFleet, options, joined))
   const reservations = createReservations(fleet ?? store)
-  const accounts = createAccounts({ store, fleet, reserved, now })
+  const accounts = createAccounts({ store, spentElsewhere: fleet?.spentElsewhere, reserved, now })
   const storeFailure = () => store.failure ?? fleet?.refusal() ?? null
   const traces =
     telemetry && (await traceCalls(telemetry, options.telemetryHeaders, inFleet?.instance, store, log))
@@ -182,7 +182,7 @@ const observersOf = (
   meters: Metrics,
   feed: Observer,
   log: Log,
-  traces: Pick<TraceExport, 'ended'> | undefined,
+  traces: { ended(call: TracedCall): void } | undefined,
 ): Observer[] => [
   ...[meters, logCalls(log), warnOfVariables(log), feed],
   ...(traces ? [{ closed: ({ call }: WatchedCall) => traces.ended(call) }] : []),

@@ -12,7 +12,6 @@ import { CredentialMemory } from '../credentials/memory.ts'
 import type { Dialects } from '../dialects/registry.ts'
 import { canTranslate, defaultOutput } from '../dialects/translate.ts'
 import type { ConfigurationState, ReadContext } from '../endpoints/context.ts'
-import type { Fleet } from '../fleet/fleet.ts'
 import { createAuth } from '../http/auth.ts'
 import type { CallSlots } from '../http/call-slots.ts'
 import { createClientOf } from '../http/client.ts'
@@ -50,7 +49,7 @@ interface InForceDeps {
   readonly connections: Connections
   readonly limitsOf: ReturnType<typeof createLimits>
   readonly meters: Pick<Metrics, 'configure'>
-  readonly fleet: Pick<Fleet, 'configured'> | undefined
+  readonly fleet: { configured(config: object): void } | undefined
   /** Parts of a context that survive a reload. */
   readonly readParts: Omit<
     ReadContext,

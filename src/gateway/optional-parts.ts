@@ -7,14 +7,11 @@ import type { Log } from '../core/process-log.ts'
 import { dialectAt } from '../dialects/registry.ts'
 import type { FleetStanding } from '../endpoints/context.ts'
 import type { Fleet, FleetOptions } from '../fleet/fleet.ts'
-import { createKeptCalls, type KeptCalls } from '../responses-store/kept-calls.ts'
-import {
-  createResponseStore,
-  type ResponseStore,
-  type ResponseStoreOptions,
-} from '../responses-store/response-store.ts'
+import { createKeptCalls } from '../responses-store/kept-calls.ts'
+import { createResponseStore, type ResponseStoreOptions } from '../responses-store/response-store.ts'
 import { createSealer } from '../responses-store/sealer.ts'
 import type { RoutingState } from '../routing/routing-state.ts'
+import type { KeptCalls, ResponseStore } from '../store/kept.ts'
 import type { Reservations } from '../store/reservations.ts'
 import type { Journal } from '../store/store.ts'
 import type { TraceExport } from '../telemetry/export.ts'

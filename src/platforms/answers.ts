@@ -1,8 +1,17 @@
-// Converts a platform's answers to the dialect's format, between the connection and the readers.
+// All platforms by their names in the configuration, and the conversion of their answers to the dialect's format, between
+// the connection and the readers.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import type { PLATFORM_NAMES } from '../config/schema.ts'
+import type { Platform, StreamDecoder } from '../dialects/platform.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
-import type { Platform, StreamDecoder } from './platform.ts'
+import { bedrockPlatform } from './bedrock.ts'
+import { vertexPlatform } from './vertex.ts'
+
+export const PLATFORMS = { bedrock: bedrockPlatform, vertex: vertexPlatform } satisfies Record<
+  (typeof PLATFORM_NAMES)[number],
+  Platform
+>
 
 /** Maximum bytes of an error or a count. Longer answers are passed on unchanged. */
 const MAX_WHOLE_BYTES = 2 ** 20

@@ -2,10 +2,10 @@
 // have AWS's event stream format. Format: Amazon Bedrock API reference, "InvokeModelWithResponseStream",
 // "CountTokens".
 import { isObject, textOf } from '../dialects/json.ts'
+import type { Platform } from '../dialects/platform.ts'
 import { omitMembers, spliceMembers } from '../json/splice.ts'
 import { EventStreamDecoder } from './event-stream.ts'
 import { type ErrorType, messagesError, messagesRequest } from './messages.ts'
-import type { Platform } from './platform.ts'
 
 const VERSION = JSON.stringify('bedrock-2023-05-31')
 const EVENT_STREAM = 'application/vnd.amazon.eventstream'

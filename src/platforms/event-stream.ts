@@ -3,8 +3,8 @@
 // of the dialect.
 import { createRequire } from 'node:module'
 import type { EventStreamCodec } from '@smithy/eventstream-codec'
+import type { StreamDecoder } from '../dialects/platform.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
-import type { StreamDecoder } from './platform.ts'
 
 /** Maximum bytes of a message. AWS limits a message's body to 16 MiB. */
 const MAX_MESSAGE_BYTES = 17 * 2 ** 20

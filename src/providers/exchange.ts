@@ -31,8 +31,8 @@ import {
   reported,
   type StatusAndHeaders,
 } from './attempt-result.ts'
-import { decompressed } from './decompress.ts'
 import { dataOf, EventReader } from './event-reader.ts'
+import { decompressed } from './undici.ts'
 
 /** Timeouts in milliseconds. */
 export interface TimeLimits {

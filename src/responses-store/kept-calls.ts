@@ -4,54 +4,13 @@
 import type { ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { detached } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 import { ANSWER_WEIGHT, MEMORY, type MemoryShare } from '../shared/memory.ts'
-import type { LoadingMemory, ResponseStoreOptions } from './response-store.ts'
+import type { KeptCall, KeptCalls } from '../store/kept.ts'
+import type { ResponseStoreOptions } from './response-store.ts'
 import { OtherKeyError, type Sealer } from './sealer.ts'
-
-/** A kept call. The bodies are texts as sent. */
-export interface KeptCall {
-  readonly path: string
-  readonly query: string
-  /** Headers that are relayed to the provider, without those that may hold a secret. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly request: string
-  readonly status: number
-  readonly content_type: string | null
-  readonly answer: string
-}
-
-interface ReceivedRequest extends Pick<KeptCall, 'path' | 'query' | 'request'> {
-  /** Headers that are relayed to the provider, as alternating names and values. */
-  readonly forwarded: readonly string[]
-}
-
-export interface KeptCalls {
-  /** Begins to keep a call that is on record: its request, and all that is written to its client. */
-  begin(call: Call, request: ReceivedRequest, response: ServerResponse): Keeping
-  /**
-   * Returns a call; null if none of this key is kept under this id. Throws if it cannot be decrypted. `room` takes memory
-   * before it is allocated.
-   */
-  find(
-    id: string,
-    keyName: string | null,
-    room: LoadingMemory['take'],
-  ): Promise<(KeptCall & { readonly expiresAt: number }) | null>
-  /** Returns true if a call is kept, or was until a moment ago. */
-  has(id: string, keyName: string | null): Promise<boolean>
-  /** Deletes a call. Returns false if it was not kept. */
-  remove(id: string, keyName: string | null): Promise<boolean>
-}
-
-/** A call that is being kept. */
-export interface Keeping {
-  /** Called when the call is over: stores it. */
-  end(): void
-}
 
 interface KeptCallsOptions {
   readonly rows: ResponseStoreOptions['rows']

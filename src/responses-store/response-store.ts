@@ -5,59 +5,9 @@ import { conversationTooLong, GatewayError } from '../core/errors.ts'
 import { sleep } from '../shared/clock.ts'
 import { MEMORY, type MemoryShare, REQUEST_WEIGHT } from '../shared/memory.ts'
 import { resultInTurn } from '../shared/turns.ts'
+import type { KeptResponse, LoadingMemory, ResponseStore } from '../store/kept.ts'
 import type { KeptRow, KeptRowReads, KeptRowWrites } from '../store/kept-rows.ts'
 import { OtherKeyError, type Sealer } from './sealer.ts'
-
-export interface KeptResponse {
-  /** Items of the request, as JSON strings. */
-  readonly input: readonly string[]
-  /** Items of the answer, as JSON strings. */
-  readonly output: readonly string[]
-  /** Answer as the client received it, as JSON. */
-  readonly answer: string
-  /** Provider that also stores the response; null if there is none. */
-  readonly keeper: string | null
-  /** True if the response has no answer yet or will never have one. Such a response cannot be continued. */
-  readonly isUnanswered?: true
-  /**
-   * Gateway of a fleet that runs the response in the background, start of the run (ms since the epoch), and
-   * record of the call.
-   */
-  readonly run?: { readonly gateway: string; readonly since: number; readonly callId: string }
-}
-
-/** Conversation up to a response. */
-export interface KeptConversation {
-  /** JSON texts. */
-  readonly items: readonly string[]
-  /** Provider that stores the last response; null if there is none. */
-  readonly keeper: string | null
-}
-
-/** Memory of the call for which something is read. */
-export interface LoadingMemory {
-  /** Largest request, bytes. */
-  readonly limit: number
-  /** Takes memory before it is allocated. Throws if there is none. */
-  take(bytes: number): void
-}
-
-export interface ResponseStore {
-  /** Stores a response. `previous`: id of the previous response. Rejects if the write fails. */
-  save(id: string, keyName: string | null, previous: string | null, kept: KeptResponse): Promise<void>
-  /**
-   * Returns a response; null if this key has none with this id. Throws if it cannot be decrypted. `room`: memory for it,
-   * unless the gateway itself needs it.
-   */
-  find(id: string, keyName: string | null, room?: LoadingMemory): Promise<KeptResponse | null>
-  /**
-   * Returns a conversation. Null if this key has none, or if its beginning or an answer is missing. Throws if
-   * it cannot be decrypted, or if it is larger than a request may be.
-   */
-  conversation(id: string, keyName: string | null, room: LoadingMemory): Promise<KeptConversation | null>
-  /** Removes a response. Returns false if there was none. */
-  remove(id: string, keyName: string | null): Promise<boolean>
-}
 
 export interface ResponseStoreOptions {
   readonly rows: KeptRowWrites & {

@@ -1,7 +1,7 @@
 // A cloud that serves a dialect at its own paths. Converts requests to the cloud's form and answers to the
-// dialect's. Each cloud has its own file; registry.ts joins them. Independent of credentials and routes.
+// dialect's. Each cloud has its own file in `src/platforms`. Independent of credentials and routes.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ProviderRequest } from '../dialects/dialect.ts'
+import type { ProviderRequest } from './dialect.ts'
 
 export interface Platform {
   /** Returns a request of the dialect in the form that the platform accepts. */
