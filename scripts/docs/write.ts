@@ -40,14 +40,18 @@ import {
 import { troubleshootingPage } from './troubleshooting.ts'
 
 const check = process.argv.includes('--check')
-const stale: string[] = []
+/** Files that differ, and files that were written. */
+const [stale, written]: [string[], string[]] = [[], []]
 
 /** Writes `text` to a file of the project, or notes that the file differs. */
 function put(file: string, text: string): void {
   const path = fileURLToPath(new URL(`../../${file}`, import.meta.url))
   if (readFileSync(path, { encoding: 'utf8', flag: 'a+' }) === text) return
   if (check) stale.push(file)
-  else writeFileSync(path, text)
+  else {
+    writeFileSync(path, text)
+    written.push(file)
+  }
 }
 
 const textOf = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
@@ -130,5 +134,6 @@ for (const problem of problems) process.stderr.write(`requirements: ${problem}\n
 if (stale.length > 0)
   process.stderr.write(`stale: ${stale.join(', ')}; run \`npm run docs\` and commit what it writes\n`)
 const well = stale.length === 0 && problems.length === 0
-if (well) process.stdout.write('docs: up to date\n')
+if (well)
+  process.stdout.write(written.length > 0 ? `docs: wrote ${written.join(', ')}\n` : 'docs: up to date\n')
 process.exitCode = well ? 0 : 1

@@ -47,12 +47,7 @@ export function missingSecrets(
   const config = fields(raw)
   const store = fields(fields(config.responses).store)
   const named = [
-    ...Object.entries(fields(config.providers)).flatMap(([id, provider]) => [
-      aKey(['providers', id, 'key'], fields(provider).key, 'remove the provider'),
-      ...list(fields(provider).keys).map((key, index) =>
-        aKey(['providers', id, 'keys', index, 'key'], fields(key).key, 'remove the key'),
-      ),
-    ]),
+    ...Object.entries(fields(config.providers)).flatMap(([id, provider]) => providerSecrets(id, provider)),
     {
       path: ['telemetry', 'headers'],
       name: fields(config.telemetry).headers,
@@ -92,14 +87,21 @@ export function missingSecrets(
 const keepsCalls = ({ keys, routes }: Fields): boolean =>
   [...list(keys), ...Object.values(fields(routes))].some((each) => fields(each).keep === true)
 
-/** Describes a key of a provider in the environment. */
-const aKey = (path: PropertyKey[], name: unknown, remedy: string) => ({
-  path,
-  name,
-  remedy,
-  isRight: (value: string) => /^[\x21-\x7e]+$/.test(value),
-  wrong: 'contains characters that no key has',
-})
+/** Returns all secrets of a provider that a configuration takes from variables. `of`: its name in `Loaded.secrets`. */
+export function providerSecrets(id: string, provider: unknown) {
+  const secret = (of: string, path: PropertyKey[], name: unknown, remedy: string) => ({
+    ...{ of, path: ['providers', id, ...path], name, remedy },
+    isRight: (value: string) => /^[\x21-\x7e]+$/.test(value),
+    wrong: 'contains characters that no key has',
+  })
+  const { key, keys } = fields(provider)
+  return [
+    secret(id, ['key'], key, 'remove the provider'),
+    ...list(keys)
+      .map(fields)
+      .map((each, index) => secret(`${id}/${each.name}`, ['keys', index, 'key'], each.key, 'remove the key')),
+  ]
+}
 
 /** Checks traces. `telemetry` is present but undefined if the environment switches tracing off. */
 function traceProblems(config: Fields): Problem[] {

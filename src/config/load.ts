@@ -14,7 +14,7 @@ import type { JsonSchema } from '../yaml/json-schema.ts'
 import type { Problem } from '../yaml/problem.ts'
 import { mistakes } from '../yaml/wording.ts'
 import { readYaml } from '../yaml/yaml.ts'
-import { inconsistencies, MIN_RESPONSES_KEY, missingSecrets } from './consistency.ts'
+import { inconsistencies, MIN_RESPONSES_KEY, missingSecrets, providerSecrets } from './consistency.ts'
 import { keysFileOf } from './kept-keys.ts'
 import { withOtelVariables } from './otel.ts'
 import { configJsonSchema, priceFile, schema } from './schema.ts'
@@ -187,10 +187,10 @@ export function parseConfig(
   const secrets = new Map<string, string>()
   if (!replay)
     // replay reaches no provider, so no key is needed
-    for (const [id, { key, keys = [] }] of Object.entries(config.providers))
-      for (const [name, variable] of [[id, key], ...keys.map((each) => [`${id}/${each.name}`, each.key])]) {
-        const value = variable && secretOf(variable.slice(1))
-        if (value) secrets.set(name!, value)
+    for (const [id, provider] of Object.entries(config.providers))
+      for (const { of, name } of providerSecrets(id, provider)) {
+        const value = typeof name === 'string' && secretOf(name.slice(1))
+        if (value) secrets.set(of, value)
       }
   const fleetUrl = replay ? undefined : config.fleet && secretOf(config.fleet.url.slice(1))
   const telemetryHeaders = config.telemetry?.headers && secretOf(config.telemetry.headers.slice(1))

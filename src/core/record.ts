@@ -1,6 +1,6 @@
 // The single definition of all fields of a call and its attempts. All types, columns, JSON, schemas, list
 // filters and the tables in docs/contract.md are derived from it. A new field needs an entry here and a
-// migration (`store/sqlite/migrations.ts`). Independent of the database and HTTP.
+// migration (`store/sqlite/migrations.ts`); CONTRIBUTING.md says where its value comes from. Independent of the database and HTTP.
 
 import type { Cost } from '../pricing/cost.ts'
 import {

@@ -35,7 +35,10 @@ export interface Credential {
   readonly moved?: boolean
   /** True if `complete` needs the whole body, so that a relayed body cannot be sent as it arrives. */
   readonly needsBody?: true
-  /** Returns the request with additional headers or a signature, which holds for this method only. */
+  /**
+   * Returns the request with additional headers or a signature, which holds for this method only. Each secret text that
+   * it adds must have been given to `learn`, also one that is made of configured values: a provider may repeat it.
+   */
   complete?<Made extends CompletedRequest>(request: Made, method: string): Made | Promise<Made>
   /**
    * Called once, with the start of the answer or null. If the answer concerns only this credential, returns
