@@ -38,10 +38,12 @@ export function classify(request: ClassifiedRequest): MatchInput & { readonly mo
   const general = generalWants(arrived)
   const wants = found ? found.endpoint.wants(arrived, found.params) : general
   const named = wants.model ?? general.model
+  const redacted = redactPath(arrived.path, provider)
   return {
     provider,
     method,
-    endpoint: found?.endpoint.name ?? (redactPath(arrived.path, provider) || '-'),
+    endpoint: found?.endpoint.name ?? (redacted || '-'),
+    path: redacted,
     model: named === null || named === '' ? null : nameAt(provider, named),
     stream: wants.stream,
     scenario: scenarioOf({ model: named, tools: wants.tools }),

@@ -2,6 +2,7 @@
 // the key. Anyone who has the key can test guesses.
 import { createHmac, hash } from 'node:crypto'
 import { z } from 'zod'
+import { isMachineMade, placeholderOf } from '../redaction/placeholders.ts'
 import { isStructural } from '../redaction/vocabulary.ts'
 import { type Conversation, conversationOf, KINDS, type Part, ROLES } from './conversation.ts'
 import { createVolatileMask } from './mask.ts'
@@ -85,8 +86,8 @@ export function createDigester(
         parts: parts.map(({ role, kind, text }, i) => ({
           role,
           kind,
-          digest: hmac(key, `${role} ${kind} ${texts[i]}`),
-          ...(texts[i] !== text && { exact: hmac(key, `${role} ${kind} ${text}`) }),
+          digest: hmac(key, `${role} ${kind} ${asReplayed(texts[i]!, kind)}`),
+          ...(texts[i] !== text && { exact: hmac(key, `${role} ${kind} ${asReplayed(text, kind)}`) }),
           ...(kind === 'result' && { shape: hmac(key, shapeOf(text)) }),
         })),
         tools: tools.map((tool) => tool.digest),
@@ -99,12 +100,27 @@ export function createDigester(
   }
 }
 
+/** Words that may be ids; the digest of a file's content is none. */
+const WORD = /(?<!sha256 )\b[\w-]{12,}/g
+
+/**
+ * Replaces ids by the placeholders that a replay says in their place, so that both have one digest. In a text, only
+ * ids with a provider's prefix are replaced. A file, a setting or an unknown block may be named by any id.
+ */
+function asReplayed(text: string, kind?: Part['kind']): string {
+  const isText = /^(?:text|reasoning|call|result)$/.test(kind ?? '')
+  return text.replace(WORD, (word) => {
+    const placeholder = isMachineMade(word) ? placeholderOf(word) : word
+    return isText && /^(?:REDACTED|0)/.test(placeholder) ? word : placeholder
+  })
+}
+
 /** Digests the settings. Names outside the public interface could reveal something, so they share one digest. */
 function settingsOf({ settings }: Conversation, key: string): Said['settings'] {
   const known = Object.entries(settings).filter(([name]) => isStructural(name))
   const others = Object.entries(settings).filter(([name]) => !isStructural(name))
   const all = others.length > 0 ? [...known, ['others', JSON.stringify(others)] as const] : known
-  return Object.fromEntries(all.map(([name, value]) => [name, hmac(key, `${name} ${value}`)]))
+  return Object.fromEntries(all.map(([name, value]) => [name, hmac(key, `${name} ${asReplayed(value)}`)]))
 }
 
 /** Returns the structure of a JSON result (names and types), or `text` for any other result. */

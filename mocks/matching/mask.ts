@@ -31,8 +31,9 @@ const DATES: readonly RegExp[] = [
 ]
 const EPOCH = /\b1\d{9}(?:\d{3})?\b/g
 
-/** Machine-made ids: UUIDs, providers' ids with their prefix, hashes, long tokens of mixed characters. */
+/** Machine-made ids: their placeholders, UUIDs, ids with a provider's prefix, hashes, long tokens of mixed characters. */
 const IDS: readonly RegExp[] = [
+  /\bREDACTED_\d+\b/g,
   /\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/gi,
   new RegExp(`\\b(?:${ID_PREFIXES})[-_](?=[\\w-]{0,60}\\d)[\\w-]{6,}`, 'g'),
   /\b(?=[a-f]{0,30}\d)[\da-f]{16,}\b/gi,

@@ -21,6 +21,8 @@ export interface MatchInput {
   readonly method: string
   /** Path below the provider's base path, without a leading slash: "chat/completions". */
   readonly endpoint: string
+  /** The same path with the ids that it names; absent if only the kind of endpoint is compared. */
+  readonly path?: string
   /** Undefined matches a recording of any model. */
   readonly model: string | null | undefined
   readonly stream: boolean
@@ -95,10 +97,18 @@ export function match(
       const rivals = taking.filter((one) => turnOf(one) === turnOf(hit))
       return haveOneAnswer(rivals) ? hit : tieOf(rivals)
     }
-    const plain = hits.filter(({ request }) => !request.said && !request.when)
+    const all = hits.filter(({ request }) => !request.said && !request.when)
+    // Two files have one endpoint, and each its own path.
+    const own = all.filter(({ request }) => place.path && request.path.endsWith(`/${place.path}`))
+    const plain = own.length > 0 ? own : all
     const named = plain.filter(({ request }) => request.model !== null)
     const hit = inTurn(named.length > 0 ? named : plain, () =>
-      count(JSON.stringify(places.map((one) => fields.map((field) => one[field])))),
+      count(
+        JSON.stringify([
+          places.map((one) => fields.map((field) => one[field])),
+          own.length > 0 && place.path,
+        ]),
+      ),
     )
     if (hit) return hit
   }
@@ -134,7 +144,12 @@ function missed(
   )
   return {
     nearest: recording,
-    differs: words.length === 0 && said && hasSaid(recording) ? wordDifferences(recording, said) : words,
+    differs:
+      words.length > 0 || !hasSaid(recording)
+        ? words
+        : said
+          ? wordDifferences(recording, said)
+          : ['its body, which is no JSON object'],
   }
 }
 

@@ -65,8 +65,9 @@ async function mockOf(t: TestContext, recordings: string) {
       headers: {
         ...{ 'content-type': 'application/json', authorization: `Bearer ${key}`, 'x-api-key': key },
         ...{ 'x-goog-api-key': key, 'anthropic-version': '2023-06-01' },
+        ...(typeof asked === 'string' && { 'content-type': 'multipart/form-data; boundary=b' }),
       },
-      ...(asked !== null && { body: JSON.stringify(asked) }),
+      ...(asked !== null && { body: typeof asked === 'string' ? asked : JSON.stringify(asked) }),
     })
     const text = await response.text()
     return { status: response.status, text, json: parse(text) as any }
@@ -857,6 +858,207 @@ for (const [name, exchange] of single)
     assert.equal(got.status, exchange.status ?? 200)
     assert.deepEqual(changes(exchange.said, got.json), [])
   })
+
+/** A file that is uploaded. */
+const FORM = [
+  ...['--b', 'content-disposition: form-data; name="purpose"', '', 'batch'],
+  ...['--b', 'content-disposition: form-data; name="file"; filename="a.jsonl"', '', '{}', '--b--', ''],
+].join('\r\n')
+
+/** Ids that an answer gives, and requests that name one. */
+const naming: [
+  name: string,
+  gives: Pick<Exchange, 'url' | 'asked'>,
+  said: (id: string) => Json,
+  ids: [string, string],
+  next: Pick<Exchange, 'url'> & { asked: (id: string) => Json },
+][] = [
+  [
+    'the file of a batch',
+    { url: `${BASES.openai}/files`, asked: FORM },
+    (id) => ({ id, object: 'file' }),
+    ['file-8kVb7TqXy2LmN4pQ', 'file-Zz91AbCdEfGhIjKl'],
+    { url: `${BASES.openai}/batches`, asked: (id) => ({ input_file_id: id, endpoint: '/v1/responses' }) },
+  ],
+  [
+    'a file of another provider',
+    { url: `${BASES.mistral}/files`, asked: FORM },
+    (id) => ({ id, object: 'file' }),
+    ['3f2b8c1e-77aa-4d0e-9c55-0a1b2c3d4e5f', '8d0e3f2b-c155-4a77-b81e-5f0a1b2c3d4e'],
+    {
+      url: `${BASES.mistral}/batch/jobs`,
+      asked: (id) => ({ input_files: [id], model: 'mistral-small-latest' }),
+    },
+  ],
+  [
+    'an image',
+    { url: `${BASES.openai}/files`, asked: FORM },
+    (id) => ({ id, object: 'file' }),
+    ['file-8kVb7TqXy2LmN4pQ', 'file-Zz91AbCdEfGhIjKl'],
+    {
+      url: `${BASES.openai}/responses`,
+      asked: (file_id) => ({
+        model: 'gpt-5.4',
+        input: [{ role: 'user', content: [{ type: 'input_image', file_id }] }],
+      }),
+    },
+  ],
+  [
+    'a document',
+    { url: `${BASES.anthropic}/files`, asked: FORM },
+    (id) => ({ id, type: 'file' }),
+    ['file_011CNha8iCJcU1wXNR6q4V8w', 'file_011CPq7ZkTmB2vXc9Ls4Dy1e'],
+    {
+      url: `${BASES.anthropic}/messages`,
+      asked: (file_id) => ({
+        ...{ model: 'claude-sonnet-5', max_tokens: 9 },
+        messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id } }] }],
+      }),
+    },
+  ],
+  [
+    'a conversation',
+    { url: `${BASES.openai}/conversations`, asked: {} },
+    (id) => ({ id, object: 'conversation' }),
+    ['conv_68f1c2d3e4a5b6c7d8e9f0a1', 'conv_79a2d3e4f5b6c7d8e9f0a1b2'],
+    {
+      url: `${BASES.openai}/responses`,
+      asked: (conversation) => ({ model: 'gpt-5.4', input: 'And?', conversation }),
+    },
+  ],
+  [
+    'a container',
+    {
+      url: `${BASES.anthropic}/messages`,
+      asked: { model: 'claude-sonnet-5', max_tokens: 9, messages: [user] },
+    },
+    (id) => ({ type: 'message', container: { id, expires_at: '2026-11-27T10:00:00Z' } }),
+    ['container_011CNha8iCJcU1wXNR6q4V8w', 'container_011CPq7ZkTmB2vXc9Ls4Dy1e'],
+    {
+      url: `${BASES.anthropic}/messages`,
+      asked: (container) => ({
+        ...{ model: 'claude-sonnet-5', max_tokens: 9, container },
+        messages: [{ role: 'user', content: 'And?' }],
+      }),
+    },
+  ],
+  [
+    'a file to train on',
+    { url: `${BASES.openai}/files`, asked: FORM },
+    (id) => ({ id, object: 'file' }),
+    ['file-8kVb7TqXy2LmN4pQ', 'file-Zz91AbCdEfGhIjKl'],
+    {
+      url: `${BASES.openai}/fine_tuning/jobs`,
+      asked: (training_file) => ({ training_file, model: 'gpt-4.1-mini' }),
+    },
+  ],
+]
+for (const [name, gives, said, ids, next] of naming)
+  test(`two requests that differ only in the id of ${name} get their own answers, by the replay’s ids (REC-03, REC-06)`, async (t) => {
+    const { out, refused } = kept(t, [
+      ...ids.map((id) => ({ ...gives, said: said(id) })),
+      ...ids.map((id, n) => ({
+        url: next.url,
+        asked: next.asked(id),
+        said: { object: 'x', status: `${n}` },
+      })),
+    ])
+    assert.deepEqual([refused, verifyRecordings(out)], [[], []])
+    const replay = await mockOf(t, out)
+    const given: string[] = []
+    for (const _ of ids) {
+      const { json } = await replay(gives)
+      given.push(json.id ?? json.container.id)
+    }
+    assert.equal(new Set([...given, ...ids]).size, 4, given.join())
+    for (const n of [1, 0]) {
+      const { text, json } = await replay({ url: next.url, asked: next.asked(given[n]!) })
+      assert.equal(json.status, `${n}`, text)
+    }
+  })
+
+test('a file or a cache that a client has read is named by the replay’s name, or by the provider’s (REC-03, REC-06)', async (t) => {
+  const generate = `${BASES.gemini}/models/gemini-2.5-flash:generateContent`
+  for (const [kind, ids] of [
+    ['files', ['k3j4h5g6f7d8', 'z9x8c7v6b5n4']],
+    ['cachedContents', ['5q8r7t6w9e0z1u2i', 'p4o3i2u1z0t9r8e7']],
+  ] as const) {
+    const read = (id: string) => ({ url: `${BASES.gemini}/${kind}/${id}`, asked: null })
+    const named = (id: string) => ({ name: `${kind}/${id}`, uri: read(id).url })
+    const next = ({ name, uri }: ReturnType<typeof named>) => ({
+      url: generate,
+      asked: {
+        contents: [
+          {
+            role: 'user',
+            parts: [{ text: 'And?' }, ...(kind === 'files' ? [{ fileData: { fileUri: uri } }] : [])],
+          },
+        ],
+        ...(kind !== 'files' && { cachedContent: name }),
+      },
+    })
+    const { out, refused } = kept(t, [
+      ...ids.map((id) => ({ ...read(id), said: named(id) })),
+      ...ids.map((id, n) => ({ ...next(named(id)), said: { candidates: [], modelVersion: `gemini-${n}` } })),
+    ])
+    assert.deepEqual([refused, verifyRecordings(out)], [[], []])
+    const replay = await mockOf(t, out)
+    for (const n of [1, 0]) {
+      const { json } = await replay(read(ids[n]!))
+      assert.notEqual(json.name, `${kind}/${ids[n]}`)
+      for (const name of [json, named(ids[n]!)]) {
+        const { text, json: said } = await replay(next(name))
+        assert.equal(said.modelVersion, `gemini-${n}`, text)
+      }
+    }
+  }
+})
+
+test('an exchange with an MCP server is kept, because it becomes a part of the next call (REC-03)', (t) => {
+  const url = 'http://127.0.0.1:8081/mcp'
+  const rpc = (method: string, params?: Json) => ({
+    jsonrpc: '2.0',
+    id: 1,
+    method,
+    ...(params && { params }),
+  })
+  const says = (result: Json) =>
+    `event: message\r\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\r\n\r\n`
+  const listed = {
+    tools: [
+      { name: 'list_berths', inputSchema: { type: 'object', properties: { pier: { type: 'string' } } } },
+    ],
+  }
+  const found = {
+    content: [{ type: 'text', text: '{"berths":3,"key":"ghp_0123456789abcdefghij0123456789abcdef"}' }],
+    structuredContent: { berths: 3, account_id: 'harbour-of-ann' },
+    isError: false,
+  }
+  const { recordings, refused } = kept(t, [
+    { url, asked: rpc('tools/list'), said: says(listed) },
+    { url, asked: rpc('tools/call', { name: 'list_berths', arguments: { pier: 'B7' } }), said: says(found) },
+    {
+      url,
+      asked: [rpc('resources/read', { uri: 'file:///a' })],
+      said: [{ jsonrpc: '2.0', id: 1, result: { contents: [{ uri: 'file:///a', text: 'Pears' }] } }],
+    },
+    { url, asked: rpc('eth_getBalance'), said: { jsonrpc: '2.0', id: 1, result: 'Pears' } },
+  ])
+  assert.deepEqual(refused, [])
+  const texts = recordings.map(({ bytes }) => Buffer.from(bytes).toString())
+  const [own, other] = [
+    recordings.filter(({ redaction }) => !redaction?.blanked?.['no call to a model']),
+    recordings.filter(({ redaction }) => redaction?.blanked?.['no call to a model']),
+  ]
+  assert.deepEqual([own.length, other.length], [3, 1])
+  const said = texts.join('\n')
+  assert.match(said, /"name":"list_berths","inputSchema":\{"type":"object","properties":\{"pier"/)
+  assert.match(said, /"structuredContent":\{"berths":3,"account_id":"harbour-of-ann"\}/)
+  assert.match(said, /"berths\\":3/)
+  assert.match(said, /file:\/\/\/a","text":"Pears/)
+  assert.equal(said.match(/Pears/g)!.length, 1)
+  assert.doesNotMatch(said, /ghp_0123/)
+})
 
 test('a recording names what was blanked in a kept answer (REC-01)', (t) => {
   const { url, answer, ask } = DIALECTS.responses!

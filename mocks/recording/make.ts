@@ -113,9 +113,23 @@ const OPERATION =
 const OTHER =
   /(?:^|[/.-])(?:log-?in|log-?out|sign-?in|sign-?up|auth(?:orize|enticate)?|oauth2?|tokens?|access_tokens?|session|client_secrets|credentials|api_?keys|admin|organizations?|users?|me|telemetry|events?|event_logging|metrics|track|analytics|collect|statsig|sentry|envelope|traces)(?:$|[/_.-])/i
 
+/** Methods of the Model Context Protocol. */
+const MCP = /^(?:initialize|ping|(?:tools|resources|prompts|completion|logging|notifications)\/[\w/]+)$/
+
+/** Returns true for a message to an MCP server, whose answer becomes a part of the next call to a model. */
+const isForTools = (body: string | null): boolean =>
+  [parsed(body) as JsonRpc | JsonRpc[] | null | undefined]
+    .flat()
+    .some((message) => message?.jsonrpc === '2.0' && MCP.test(String(message.method)))
+
+interface JsonRpc {
+  readonly jsonrpc?: unknown
+  readonly method?: unknown
+}
+
 /**
- * Returns true if an exchange is a call to a model or to what its provider stores for one. A login, telemetry or a
- * page is none. A path that says both is a call if the request names a model.
+ * Returns true if an exchange is a call to a model, to what its provider stores for one, or to an MCP server. A login,
+ * telemetry or a page is none. A path that says both is a call if the request names a model.
  */
 function isModelCall(
   { method, path, requestBody }: Interaction,
@@ -124,7 +138,7 @@ function isModelCall(
   model: string | null,
 ): boolean {
   const stand = providers.find(({ name }) => name === provider)
-  if (stand && endpointOf(stand, method, below)) return true
+  if (isForTools(requestBody) || (stand && endpointOf(stand, method, below))) return true
   const namesModel = model !== null && requestBody !== null
   if (OTHER.test(path)) return namesModel && OPERATION.test(path)
   return namesModel || OPERATION.test(path) || stand !== undefined

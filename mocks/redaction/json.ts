@@ -48,8 +48,8 @@ const CONTENT_NUMBER =
   /^(?:embeddings?|values?|vectors?|data|bytes|token|.*logprobs?|.*scores?|confidence|probability|seed|number|[xy]|.*_[xy]|[xy]_.*)$/i
 /** Known fields that contain only the user's content, including names, numbers and booleans. */
 const FREE = /^(?:input|args|arguments|parameters|metadata|properties|variables|schema|.*_schema|logit_bias)$/
-/** Fields that contain only the model's words: the arguments of tools. */
-const CONTENT = /^(?:input|args|arguments|logprobs)$/
+/** Fields that contain only the words of a model or of a tool: arguments and results. */
+const CONTENT = /^(?:input|args|arguments|logprobs|structuredContent)$/
 /** Members of a response that repeat its request. */
 const ECHO =
   /^(?:instructions|system|system_?instruction|metadata|tools|tool_choice|user|prompt|safety_identifier|prompt_cache_key|response_format|text|previous_response_id|conversation)$/i
