@@ -26,6 +26,11 @@ interface StartOptions {
   readonly variant: string | null
   /** Containers on the mock's network, if the mock runs in one. */
   readonly containers?: Containers | null
+  /**
+   * Called every 10 s while it is not ready, with the status of its last answer (null without one), and what is waited
+   * for. Returns false to give up.
+   */
+  readonly onWait?: ((seconds: number, status: number | null, what: string) => boolean) | undefined
 }
 
 /** Minimum characters of a key. Answers are searched for keys, and a short word would often occur by chance. */
@@ -95,7 +100,7 @@ interface Keys {
 async function startIn(
   home: Home,
   template: Target,
-  { values, variant }: StartOptions,
+  { values, variant, onWait = () => true }: StartOptions,
   { made, secrets, redact, careful }: Keys,
 ): Promise<Started> {
   const environment = Object.entries(process.env).map(([name, value]) => [`env.${name}`, value ?? ''])
@@ -139,7 +144,7 @@ async function startIn(
     // Redacts here, because output is truncated later, and half a key would not be found.
     running = { ...fresh, output: () => redact(fresh.output()) }
     baseUrl = baseUrlOf(target, running)
-    await ready(target, baseUrl, running, target.keys.client ?? client)
+    await ready(target, baseUrl, running, target.keys.client ?? client, onWait)
   }
   await begin()
   try {
@@ -256,10 +261,18 @@ function baseUrlOf({ start: how, base_url }: Target, { origin }: Process): strin
 }
 
 /** Waits until the target answers its ready path. */
-async function ready(target: Target, baseUrl: string, running: Process, key: string | null): Promise<void> {
+async function ready(
+  target: Target,
+  baseUrl: string,
+  running: Process,
+  key: string | null,
+  onWait: NonNullable<StartOptions['onWait']>,
+): Promise<void> {
   const { path, status, timeout_ms } = target.ready
   const headers = { ...target.headers, ...(key !== null && shownKey(target, key)) }
-  const deadline = clock.now() + timeout_ms
+  const began = clock.now()
+  const deadline = began + timeout_ms
+  let seconds = 0
   let last = 'it does not listen'
   while (running.alive() && clock.now() < deadline) {
     const seen = await sendRequest(baseUrl, { method: 'GET', path, headers, body: null }, 2_000, {
@@ -267,6 +280,12 @@ async function ready(target: Target, baseUrl: string, running: Process, key: str
     }).done
     if ([status].flat().some((each) => each === seen.status)) return
     last = seen.status === null ? trouble(target, seen.error) : `it answers with status ${seen.status}`
+    if (clock.now() - began >= (seconds + 10) * 1_000) {
+      seconds += 10
+      const [line = ''] = running.output().trim().split('\n').slice(-1)
+      const printed = line && `; it printed: ${line.slice(0, 100)}`
+      if (!onWait(seconds, seen.status, `GET ${baseUrl}${path}: ${last}${printed}`)) break
+    }
     await sleep(25)
   }
   if (!running.alive())
@@ -275,7 +294,7 @@ async function ready(target: Target, baseUrl: string, running: Process, key: str
     )
   await running.stop('killed')
   throw new StartError(
-    `${target.name} is not ready after ${timeout_ms} ms: GET ${baseUrl}${path}: ${last}. If it starts slowly, raise ready.timeout_ms in its target file.${tail(running.output())}`,
+    `${target.name} is not ready after ${Math.min(timeout_ms, clock.now() - began)} ms: GET ${baseUrl}${path}: ${last}. If it starts slowly, raise ready.timeout_ms in its target file; if it never answers ${[status].flat().join(' or ')} there, name another ready.path.${tail(running.output())}`,
   )
 }
 

@@ -46,6 +46,8 @@ interface Sight {
 
 export interface Preflight {
   readonly sights: readonly Sight[]
+  /** Time until it was ready and had answered a call, ms. */
+  readonly took: number
   /** First call, and its ledger entry at the mock. */
   readonly call: Exchange
   readonly entry: LedgerEntry | null
@@ -62,7 +64,10 @@ export interface Preflight {
 export async function lookAt(
   template: Target,
   onMock: (mock: MockProviders) => void | Promise<void>,
-  { probes = false }: { readonly probes?: boolean } = {},
+  {
+    probes = false,
+    onWait,
+  }: { readonly probes?: boolean; readonly onWait?: Parameters<typeof openWorker>[0]['onWait'] } = {},
 ): Promise<Preflight> {
   // A target without chat is called in the first dialect that it declares, so only later ones are probed.
   const own = template.dialects.chat === false ? PROBED.findIndex((name) => template.dialects[name]) : -1
@@ -78,6 +83,7 @@ export async function lookAt(
     preflight: 'preflight',
     quick: true,
     onMock,
+    onWait,
     keep: (evidence) => kept.set(evidence.check, evidence),
   })
   const took = clock.now() - started
@@ -104,7 +110,7 @@ export async function lookAt(
       const [answer] = steps.probe.in(evidence)
       if (answer?.status === 200 && readAnswer(answer).content !== '') serves.push(dialect)
     }
-    return { sights, call, entry, log, serves }
+    return { sights, took, call, entry, log, serves }
   } finally {
     await worker.close()
   }

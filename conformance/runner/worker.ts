@@ -28,6 +28,7 @@ interface WorkerOptions {
   readonly quick?: boolean
   /** Called when the mock listens in this process, before the target is started or called. */
   readonly onMock: (mock: MockProviders) => void | Promise<void>
+  readonly onWait?: Parameters<typeof start>[1]['onWait']
   /** Called with all evidence, including that of the first call. */
   readonly keep: (evidence: Evidence) => void
   /** Aborts the current check when the run takes too long. */
@@ -86,7 +87,7 @@ export async function openWorker({
     options.keep(evidence)
   }
   const launch = (variant: string | null): Promise<Started> => {
-    const instance = start(template, { values, variant, containers })
+    const instance = start(template, { values, variant, containers, onWait: options.onWait })
     launched.push(instance)
     return instance
   }

@@ -30,10 +30,12 @@ export interface Answers {
   readonly log?: string
   readonly read?: string
   readonly ready?: string
+  /** Seconds until a started gateway must be ready. */
+  readonly wait?: string
 }
 
 interface Question {
-  readonly name: Exclude<keyof Answers, 'header' | 'file'>
+  readonly name: Exclude<keyof Answers, 'header' | 'file' | 'wait'>
   readonly question: string
   /** Option that replaces the answer; without it, the answer may be empty. */
   readonly must?: string
@@ -103,13 +105,19 @@ export async function initTarget(file: string, given: Answers): Promise<number> 
       const { path, message } = target.error.issues[0]!
       throw new UsageError(`${path.join('.')}: ${message}`)
     }
+    const { wait } = answers
+    if (wait !== undefined && !/^[1-9]\d{0,4}$/.test(wait))
+      throw new UsageError(`--wait: write a number of seconds, such as 300, not "${wait}"`)
+    const usual = target.data.ready.timeout_ms
+    const timeout_ms = 'url' in known.start && wait === undefined ? usual : 1_000 * Number(wait ?? 300)
     print(`Trying ${known.name} …`)
     endOnSignal()
     let failure: unknown = null
     let seen: Preflight | null = null
     for (const dialects of 'url' in known.start ? [{}] : ALONE) {
       try {
-        seen = await look({ ...target.data, dialects }, { probes: true })
+        const ready = { ...target.data.ready, timeout_ms }
+        seen = await look({ ...target.data, dialects, ready }, { probes: true, onWait: tellWait })
         if ('chat' in dialects) known = { ...known, dialects }
         failure = null
         break
@@ -119,6 +127,7 @@ export async function initTarget(file: string, given: Answers): Promise<number> 
         if (isThere) break
       }
     }
+    if (seen && seen.took > usual / 3) known = { ...known, ready: slowStart(known.ready, seen.took) }
     const log = seen && guessLog(seen, answers.call!, known.observability.headers.request_id)
     const own = (what: string) => !what.startsWith('the log, ')
     for (const { ok, what } of seen?.sights ?? []) if (own(what)) print(`  ${ok ? '✓' : '✗'} ${what}`)
@@ -138,6 +147,22 @@ export async function initTarget(file: string, given: Answers): Promise<number> 
   } catch (thrown) {
     return reportError(thrown)
   }
+}
+
+/** Returns a wait of three times the measured time, because other machines are slower, in tens of seconds. */
+const slowStart = (ready: { readonly path: string }, took: number) => ({
+  ...ready,
+  timeout_ms: Math.ceil((3 * took) / 10_000) * 10_000,
+})
+
+/** Says what is waited for. A gateway that answers a wrong path with a refusal will not become ready. */
+const tellWait: NonNullable<NonNullable<Parameters<typeof lookAt>[2]>['onWait']> = (
+  seconds,
+  status,
+  what,
+) => {
+  print(`  … ${seconds} s: ${what}`)
+  return seconds < 30 || status === null || status >= 500
 }
 
 async function askFor(given: Answers): Promise<Answers> {
@@ -228,7 +253,7 @@ function fieldsOf({
   return {
     name: name || (isAddress && URL.canParse(start) ? new URL(start).host : nameOf(command)),
     start: isAddress ? { url: start.replace(/\/+$/, '').replace(/\/v1$/, '') } : { command },
-    ready: { path: ready || paths[0]! },
+    ready: { path: ready || paths[0]! } as { readonly path: string; readonly timeout_ms?: number },
     ...(header.length > 0 && { headers: Object.fromEntries(header.map(headerIn)) }),
     ...(keyEnv && { key_env: keyEnv }),
     ...(file.length > 0 && { files }),

@@ -91,6 +91,7 @@ export const addTarget: CommandEntry = (program, { finish }) => {
       'response headers with provider, model, request_id and session: NAME=HEADER,…',
     )
     .option('--ready <path>', 'path that answers 200 when the gateway is ready; default: the first of --read')
+    .option('--wait <seconds>', 'time until a gateway that the command starts must be ready (300)')
     .option('--log <path>', 'path of its log of calls')
     .option('--read <paths>', 'other paths that cost nothing, separated by commas (/v1/models)')
     .addHelpText(
