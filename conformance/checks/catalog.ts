@@ -54,7 +54,7 @@ check('CAT-01', {
         new Set(ids).size === ids.length,
         'ids in the list of models',
         'each once',
-        `${ids.length} entries of ${new Set(ids).size} ids`,
+        `more than once: ${listed(ids.filter((id, at) => ids.indexOf(id) !== at))}`,
       ],
     }
   }),

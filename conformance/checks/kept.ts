@@ -1,13 +1,13 @@
 // Parts of the checks of stored answers, for every dialect that stores them.
 import { refs } from '../dialects/lookup.ts'
-import type { Evidence } from '../evidence/evidence.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at } from '../evidence/reading.ts'
-import { type DetailedStep, step } from '../evidence/step.ts'
+import { type DetailedStep, difference, endText, step } from '../evidence/step.ts'
 import type { CheckContext } from '../runner/context.ts'
 import { each } from './family.ts'
 
 /** The call that makes an answer. */
-export interface Made extends Readonly<Record<string, string | boolean>> {
+interface Made extends Readonly<Record<string, string | boolean>> {
   readonly model: string
   readonly stream: boolean
 }
@@ -40,6 +40,14 @@ export async function deleteKept(
   await session.ask(steps.deleted.with(made), path, { method: 'DELETE' })
   await session.ask(steps.gone.with(made), path)
 }
+
+/** Says how a stored answer that is read differs from the one that was given, by its id or its words. */
+export function unlikeGiven(read: Exchange, [id, content]: Given, [givenId, given]: Given): string {
+  if (read.status !== 200) return `${endText(read)}: ${read.body.slice(0, 100)}`
+  if (id !== givenId) return `200, with the id ${id ?? 'none'} instead of ${givenId}`
+  return `200, ${content === given ? 'the same words' : difference(content, given)}`
+}
+type Given = readonly [id: string | null, content: string]
 
 /** Judges the option `store` in the provider's requests of native calls. */
 export const judgeStore = (calls: DetailedStep<{ store: boolean; stream: boolean }>) =>

@@ -14,7 +14,7 @@ import {
 } from '../dialects/passthrough.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { at } from '../evidence/reading.ts'
-import { endText, recordExchange, step, stepText } from '../evidence/step.ts'
+import { difference, endText, recordExchange, step, stepText } from '../evidence/step.ts'
 import { doubt, finding } from '../runner/check.ts'
 import type { Target } from '../target/schema.ts'
 import { each, family, type Told } from './family.ts'
@@ -145,7 +145,9 @@ check('PASS-02', {
         isUpload ? 'the form with the file, as the provider got it' : 'the JSON that the provider got',
         {
           expected: waybill ? 'every byte' : 'the same content',
-          actual: means ? 'the same content' : 'other content',
+          actual: isUpload
+            ? `a form of ${body.length} characters ${means ? 'with' : 'without'} the content of the file`
+            : difference(body, exchange.request.body ?? ''),
         },
         refs(exchange, entry),
       )
@@ -161,23 +163,24 @@ check('PASS-02', {
           "the provider's answer, as the client got it",
           {
             expected: waybill ? 'every byte' : 'the same JSON',
-            actual: isAlike ? 'the same JSON' : endText(exchange),
+            actual: `${endText(exchange)}, ${difference(exchange.body, answered ?? '')}`,
           },
           refs(exchange, entry),
         ),
       ]
     })
-    const read = unchanged.content
-      .in(evidence)
-      .map((exchange) =>
-        finding(
-          'file-comes-back-unchanged',
-          exchange.status === 200 && exchange.body === contentOf(String(exchange.details.nonce)),
-          'the content of a file that was uploaded',
-          { expected: 'every byte', actual: `${endText(exchange)}, ${exchange.body.length} characters` },
-          refs(exchange),
-        ),
-      )
+    const read = unchanged.content.in(evidence).map((exchange) =>
+      finding(
+        'file-comes-back-unchanged',
+        exchange.status === 200 && exchange.body === contentOf(String(exchange.details.nonce)),
+        'the content of a file that was uploaded',
+        {
+          expected: 'every byte',
+          actual: `${endText(exchange)}, ${difference(exchange.body, contentOf(String(exchange.details.nonce)))}`,
+        },
+        refs(exchange),
+      ),
+    )
     return [...sent, ...read]
   },
 })

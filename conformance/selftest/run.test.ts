@@ -12,6 +12,9 @@ test('words that do not lead to the fault are found', () => {
     ['[20,5]', 'input 20'],
     ['input 0, output 0', '/'],
     ['those of the first answer', 'others'],
+    ['200 with a record', '200, undefined'],
+    ['200, and the answer as it was given', '200'],
+    ['the same content', '12 characters, other content'],
     ['each done', '3 begun, 3 done, 3 in the last event'],
   ] as const)
     assert.notEqual(unclear({ expected, actual }), null, `${expected}, ${actual}`)

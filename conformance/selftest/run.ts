@@ -204,7 +204,11 @@ export function unclear({ expected, actual }: Worded): string | null {
     if (!/\p{L}/u.test(bare) && (numbersIn(bare).length > 1 || !/[\d{["]/.test(bare)))
       return `no word names these values: ${each || 'nothing'}`
   }
-  if (VAGUE.test(seen)) return `it does not say what was seen: ${seen}`
+  const slip = /\b(undefined|NaN|\[object Object\])/.exec(seen)
+  if (slip) return `it says ${slip[0]}: ${seen}`
+  if (/^\d{3}$/.test(seen) && wanted.includes(seen)) return `what was seen is what was expected: ${seen}`
+  if (/\bothers?$|\bother content$/.test(seen) || VAGUE.test(seen))
+    return `it does not say what was seen: ${seen}`
   const counts = [...seen.matchAll(/(?<![\w#@.-])(\d+)(?= \p{L}{3,})/gu)].map(([, count]) => count)
   if (counts.length > 1 && counts[0] !== '0' && new Set(counts).size === 1)
     return `its counts are equal: ${seen}`

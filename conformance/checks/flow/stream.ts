@@ -6,7 +6,7 @@ import { everyModel, recordIn, ref, refs, requestIdOf, servedBy } from '../../di
 import { dialectOf, readAnswer } from '../../dialects/registry.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { at } from '../../evidence/reading.ts'
-import { recordExchange, size, step, stepText } from '../../evidence/step.ts'
+import { difference, recordExchange, size, step, stepText } from '../../evidence/step.ts'
 import { doubt, type Finding, finding } from '../../runner/check.ts'
 import { each, family, type Told } from '../family.ts'
 import { hasError } from '../log/parts.ts'
@@ -46,7 +46,7 @@ function sameBytes(evidence: Evidence, exchange: Exchange): Finding {
     `the events of "${stepText(exchange)}"`,
     {
       expected: `the ${sent.length} that the provider sent, byte for byte`,
-      actual: `${got.length}, ${ok ? 'equal' : 'not equal'}`,
+      actual: `${got.length}, ${ok ? 'equal' : difference(got.join('\n\n'), sent.join('\n\n'))}`,
     },
     refs(exchange, entry),
   )

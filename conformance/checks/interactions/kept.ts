@@ -8,7 +8,7 @@ import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
 import { endText, step } from '../../evidence/step.ts'
 import { declares } from '../../target/schema.ts'
 import { callEach, each, family } from '../family.ts'
-import { deleteKept, judgeStore, keptSteps, type Made, nothingSpent } from '../kept.ts'
+import { deleteKept, judgeStore, keptSteps, nothingSpent, unlikeGiven } from '../kept.ts'
 
 const check = family({ needs: ['interactions'], dialect: 'interactions' })
 
@@ -41,11 +41,12 @@ function madeBy(evidence: Evidence, first: Exchange) {
 }
 
 const stored = step<{ store: boolean; stream: boolean }>('a call')
+const turn = (name: string) => keptSteps(name).made
 const following = {
-  first: step<Made>('first'),
-  next: step<Made>('next'),
-  elsewhere: step<Made>('next, at another model'),
-  foreign: step<Made>('next, with another key'),
+  first: turn('first'),
+  next: turn('next'),
+  elsewhere: turn('next, at another model'),
+  foreign: turn('next, with another key'),
   unknown: step('next after an unknown id'),
 }
 
@@ -162,7 +163,7 @@ check('INT-08', {
           exchange.status === 200 && idIn(exchange) === idIn(made) && is!.content === was!.content,
           `the answer to ${quoted}`,
           '200, and the interaction as it was given',
-          seen(exchange),
+          unlikeGiven(exchange, [idIn(exchange), is!.content], [idIn(made), was!.content]),
           refs(made, exchange),
         ],
       }

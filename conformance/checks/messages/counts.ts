@@ -124,7 +124,7 @@ check('CNT-02', {
         exchange.status === 200 && (entry ? got === PROVIDER_COUNT : got >= least) && marked,
         `the tokens of ${quoted}`,
         `${entry ? `${PROVIDER_COUNT}, as the provider said` : `${least} or more`}${waybill ? ', and marked so' : ''}`,
-        `${endText(exchange)}, ${got}${waybill ? `, marked ${mark ?? 'by nothing'}` : ''}`,
+        `${endText(exchange)}, ${Number.isNaN(got) ? 'no number' : got}${waybill ? `, marked ${mark ?? 'by nothing'}` : ''}`,
         refs(exchange, entry),
       ],
     }

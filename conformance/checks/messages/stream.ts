@@ -4,7 +4,7 @@ import { delta } from '../../dialects/dialect.ts'
 import { everyModel, modelsOf } from '../../dialects/lookup.ts'
 import { dialectOf, readAnswer, readSent } from '../../dialects/registry.ts'
 import { type AnyJson, at, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { endText, step } from '../../evidence/step.ts'
+import { endText, listed, step } from '../../evidence/step.ts'
 import { each, family } from '../family.ts'
 import { heldBack, noteHeldBack } from '../flow/parts.ts'
 import { messageEvents, messageStreams, whole } from '../responses/parts.ts'
@@ -150,7 +150,7 @@ check('MSG-08', {
         numbers.every((each) => typeof each === 'number'),
         `input_tokens and output_tokens in message_start of ${quoted}`,
         'two numbers',
-        numbers.map((each) => JSON.stringify(each)).join(' and '),
+        numbers.map((each) => JSON.stringify(each) ?? 'none').join(' and '),
       ],
       'ends-with-the-final-ones': [
         typeof last === 'number' && (told === undefined || last === told),
@@ -166,17 +166,21 @@ check('MSG-15', {
   shares: 'MSG-02',
   judge: each(whole, ({ exchange, quoted }) => {
     const json = jsonOf(exchange.body)
-    const isMessage =
-      at(json, '/type') === 'message' &&
-      at(json, '/role') === 'assistant' &&
-      Array.isArray(at(json, '/content')) &&
-      typeof at(json, '/stop_reason') === 'string'
+    const wrong = Object.entries({
+      type: (value) => value === 'message',
+      role: (value) => value === 'assistant',
+      content: Array.isArray,
+      stop_reason: (value) => typeof value === 'string',
+    } satisfies Record<string, (value: unknown) => boolean>).flatMap(([name, is]) => {
+      const value = at(json, `/${name}`)
+      return is(value) ? [] : [`${name} ${JSON.stringify(value)?.slice(0, 40) ?? 'missing'}`]
+    })
     return {
       'answer-is-a-message': [
-        exchange.status === 200 && isMessage,
+        exchange.status === 200 && wrong.length === 0,
         `the answer to ${quoted}`,
-        '200, and a whole message of the assistant',
-        `${endText(exchange)}: ${exchange.body.slice(0, 120)}`,
+        '200, type "message", role "assistant", a list content and a stop_reason',
+        `${endText(exchange)}, ${listed(wrong, exchange.body.slice(0, 120))}`,
       ],
     }
   }),

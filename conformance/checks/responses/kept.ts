@@ -8,7 +8,7 @@ import { endText, step, stepText } from '../../evidence/step.ts'
 import { doubt, type Finding, finding } from '../../runner/check.ts'
 import { declares } from '../../target/schema.ts'
 import { each, family, type Told } from '../family.ts'
-import { deleteKept, judgeStore, keptSteps, nothingSpent } from '../kept.ts'
+import { deleteKept, judgeStore, keptSteps, nothingSpent, unlikeGiven } from '../kept.ts'
 import { answeredOf, goesOn, response, responseIdIn } from './parts.ts'
 
 const check = family({ needs: ['responses'], dialect: 'responses' })
@@ -252,30 +252,38 @@ check('RSP-20', {
       const isTranslated = entry !== null && isCrossed(made, entry)
       // A gateway that stores no answers relies on the provider's copy.
       if (!read || !deleted || !gone || (isTranslated && read.status !== 200)) return []
-      const isIt =
-        read.status === 200 &&
-        at(jsonOf(read.body), '/id') === responseIdIn(made) &&
-        responses.read(read.body).content === responses.read(made.body).content
-      const judged = (id: string, ok: boolean, exchange: Exchange, expected: string) =>
-        finding(
-          id,
-          ok,
-          `"${stepText(exchange)}"`,
-          { expected, actual: `${endText(exchange)}: ${exchange.body.slice(0, 100)}` },
-          refs(made, exchange),
-        )
+      const [id, givenId] = [at(jsonOf(read.body), '/id'), responseIdIn(made)]
+      const [content, given] = [read, made].map(({ body }) => responses.read(body).content) as [
+        string,
+        string,
+      ]
+      const judged = (
+        id: string,
+        ok: boolean,
+        exchange: Exchange,
+        expected: string,
+        actual = `${endText(exchange)}: ${exchange.body.slice(0, 100)}`,
+      ) =>
+        finding(id, ok, `the answer to "${stepText(exchange)}"`, { expected, actual }, refs(made, exchange))
       const foreign = [of(kept.foreignRead), of(kept.foreignDelete)].filter((each) => each !== undefined)
       const again = of(kept.readAgain)
       const continued = of(kept.continued)
       return [
-        judged('is-read', isIt, read, '200, and the answer as it was given'),
+        judged(
+          'is-read',
+          read.status === 200 && id === givenId && content === given,
+          read,
+          '200, and the answer as it was given',
+          unlikeGiven(read, [typeof id === 'string' ? id : null, content], [givenId, given]),
+        ),
         ...foreign.map((each) =>
           judged('other-keys-get-nothing', isOneOf(each, [401, 403, 404]), each, '401, 403 or 404'),
         ),
         ...(again
           ? [judged('other-keys-delete-nothing', again.status === 200, again, '200, since it is still there')]
           : []),
-        judged('is-gone', isOneOf(deleted, [200, 202, 204]) && isOneOf(gone, [404, 410]), gone, '404 or 410'),
+        judged('is-gone', isOneOf(deleted, [200, 202, 204]), deleted, '200, 202 or 204'),
+        judged('is-gone', isOneOf(gone, [404, 410]), gone, '404 or 410'),
         ...(continued
           ? [
               judged(

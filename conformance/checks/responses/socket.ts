@@ -14,7 +14,7 @@ import {
 import { isCrossed, readAnswer } from '../../dialects/registry.ts'
 import type { Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { endText, listed, step, stepText } from '../../evidence/step.ts'
+import { difference, endText, listed, step, stepText } from '../../evidence/step.ts'
 import { doubt } from '../../runner/check.ts'
 import { declares } from '../../target/schema.ts'
 import { each, family, type Told } from '../family.ts'
@@ -23,6 +23,8 @@ import { anonymousIn } from '../kept.ts'
 import { answeredOf } from './parts.ts'
 
 const check = family({ needs: ['responses'], dialect: 'responses' })
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 const upgrade = step('upgrade')
 
@@ -204,7 +206,10 @@ check('RSP-19', {
             parts.length === 0,
             `what differs between the two transports in "${stepText(exchange)}"`,
             'nothing',
-            `${listed(parts, 'nothing')}; ${endText(exchange)}`,
+            `${listed(
+              parts.map((part) => `${part}: ${difference(textOf(other![part]), textOf(one![part]))}`),
+              'nothing',
+            )}; ${endText(exchange)}`,
             see,
           ],
           'same-events': [

@@ -177,7 +177,7 @@ check('ROUTE-12', {
           seen.length === 0,
         'a call with an image, which no target takes',
         '503 no_target_available, and no request',
-        `${endText(image!)} ${at(jsonOf(image!.body), '/error/code')}, ${seen.length} requests`,
+        `${endText(image!)} ${at(jsonOf(image!.body), '/error/code') ?? 'without a code'}, ${seen.length} requests`,
         refs(image),
       ],
     }

@@ -3,7 +3,7 @@ import type { DialectName } from '../../dialects/dialect.ts'
 import { ref } from '../../dialects/lookup.ts'
 import { dialectOf, readAnswer } from '../../dialects/registry.ts'
 import type { Details, Exchange } from '../../evidence/evidence.ts'
-import { at } from '../../evidence/reading.ts'
+import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
 import { listed, step } from '../../evidence/step.ts'
 import { type Finding, finding } from '../../runner/check.ts'
 import { contradictions } from '../dial/agreement.ts'
@@ -91,6 +91,9 @@ check('SRV-01', {
   }),
 })
 
+const isNoJson = ({ data }: { readonly data: string }): boolean =>
+  data !== '[DONE]' && jsonOf(data) === undefined
+
 const streamedCall = step('streamed call')
 
 check('SRV-02', {
@@ -107,7 +110,12 @@ check('SRV-02', {
           'text/event-stream',
           exchange.headers['content-type'] ?? 'none',
         ],
-        'events-are-json': [unreadable === 0, 'events whose data is not JSON', 'none', String(unreadable)],
+        'events-are-json': [
+          unreadable === 0,
+          'events whose data is not JSON',
+          'none',
+          `${unreadable}, the first: ${readEvents(exchange.body).find(isNoJson)?.data.slice(0, 60)}`,
+        ],
         'ends-once': [
           done === 1 && !afterDone,
           `${endMark(exchange)} at the end of the stream`,
