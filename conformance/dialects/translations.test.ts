@@ -2,7 +2,7 @@
 // handwritten evidence.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { contradictions } from '../checks/dial/agreement.ts'
+import { contradictions } from '../checks/agreement.ts'
 import { askedFor } from '../checks/dial/asked.ts'
 import { checks } from '../checks/registry.ts'
 import { entry, evidence, exchange } from '../evidence/test-evidence.ts'

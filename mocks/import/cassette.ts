@@ -12,6 +12,7 @@ export const body = z
   .union([
     content,
     z.object({ string: content.nullable() }).transform(({ string }) => string),
+    z.object({ string: z.looseObject({}) }).transform(({ string }) => JSON.stringify(string)),
     z.object({ base64_string: z.string() }).transform(({ base64_string }) => base64(base64_string)),
     z.object({ raw_gzip: z.string() }).transform(({ raw_gzip }) => base64(raw_gzip)),
     z.object({ raw: z.string() }).transform(({ raw }) => base64(raw)),
@@ -84,9 +85,10 @@ const withBody = (message: unknown): unknown => {
     body?: { file?: unknown } | null
     content?: unknown
     status_code?: unknown
+    status?: unknown
   }
   if (rest.content !== undefined && rest.body === undefined)
-    return { ...rest, body: rest.content, status: rest.status_code }
+    return { ...rest, body: rest.content, status: rest.status_code ?? rest.status }
   const { file } = rest.body ?? {}
   if (file !== undefined && file !== false)
     throw new Error('its body is in a file of its own; record it again with the bodies in the cassette')

@@ -259,6 +259,22 @@ test('a file that is too large, compressed or not, is refused within bounded mem
   assert.ok(grown < 1500, `${Math.round(grown)} MiB more`)
 })
 
+test('a body that a serializer has parsed below `string`, and a content beside a status, are read (REC-02)', () => {
+  const said = { id: 'x', object: 'list', data: [] }
+  const request = { method: 'POST', uri: 'https://api.openai.com/v1/embeddings', headers: {} }
+  const status = { code: 200, message: 'OK' }
+  for (const response of [
+    { status, headers: {}, body: { string: said } },
+    { status, headers: {}, content: JSON.stringify(said) },
+  ]) {
+    const interactions = [{ request: { ...request, body: { string: { input: 'x' } } }, response }]
+    const [one] = readForeign('a.json', JSON.stringify({ version: 1, interactions })).exchanges
+    assert.ok(one && 'status' in one, JSON.stringify(one))
+    assert.deepEqual(JSON.parse(one.responseBody.toString()), said)
+    assert.equal(one.requestBody, '{"input":"x"}')
+  }
+})
+
 test('a cassette of go-vcr without exchanges is complete', () => {
   assert.deepEqual(readForeign('a.yaml', '---\nversion: 2\ninteractions: []\n').exchanges, [])
 })

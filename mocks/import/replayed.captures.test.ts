@@ -133,7 +133,11 @@ function leaksIn(
   for (const { field, text } of leaves) {
     const isId =
       /^(id|.*_id|.*Id|system_fingerprint)$/.test(field) && text.length >= 12 && !/model/i.test(field)
-    if (!isId && (text.length < 12 || isStructural(text) || /^\d{4}-\d\d-\d\d/.test(text))) continue
+    if (
+      !isId &&
+      (text.length < 12 || isStructural(text.replace(/\[\d*\]/g, '')) || /^\d{4}-\d\d-\d\d/.test(text))
+    )
+      continue
     if (!isId && models.some((one) => one.text === text)) continue
     if (/REDACTED/.test(text) || public_.includes(text.toLowerCase())) continue
     searched.texts!++

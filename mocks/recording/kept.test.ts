@@ -1031,7 +1031,7 @@ test('an exchange with an MCP server is kept, because it becomes a part of the n
   }
   const found = {
     content: [{ type: 'text', text: '{"berths":3,"key":"ghp_0123456789abcdefghij0123456789abcdef"}' }],
-    structuredContent: { berths: 3, account_id: 'harbour-of-ann' },
+    structuredContent: { berths: 3, account_id: 'harbour-of-ann', password: 'low-water-mark' },
     isError: false,
   }
   const { recordings, refused } = kept(t, [
@@ -1053,11 +1053,11 @@ test('an exchange with an MCP server is kept, because it becomes a part of the n
   assert.deepEqual([own.length, other.length], [3, 1])
   const said = texts.join('\n')
   assert.match(said, /"name":"list_berths","inputSchema":\{"type":"object","properties":\{"pier"/)
-  assert.match(said, /"structuredContent":\{"berths":3,"account_id":"harbour-of-ann"\}/)
+  assert.match(said, /"structuredContent":\{"berths":3,"account_id":"harbour-of-ann",/)
   assert.match(said, /"berths\\":3/)
   assert.match(said, /file:\/\/\/a","text":"Pears/)
   assert.equal(said.match(/Pears/g)!.length, 1)
-  assert.doesNotMatch(said, /ghp_0123/)
+  assert.doesNotMatch(said, /ghp_0123|low-water-mark/)
 })
 
 test('a recording names what was blanked in a kept answer (REC-01)', (t) => {

@@ -141,6 +141,13 @@ test('redaction keeps a header only if its name and format are known', () => {
   })
 })
 
+test('a media type in a private header is no secret, and a name of the customer is', () => {
+  const secretsOf = (value: string) =>
+    redact(exchange({ responseHeaders: { 'x-token-type': value } })).secrets.values
+  assert.equal(secretsOf('application/json').size, 0)
+  assert.equal(secretsOf('harbour/of-ann').get('harbour/of-ann'), 'header x-token-type')
+})
+
 test('a redacted request keeps only its method, path, field names and sizes', () => {
   const { path, fields } = redact(
     exchange({

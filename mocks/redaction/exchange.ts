@@ -278,9 +278,12 @@ function privateValues({ url, requestHeaders, responseHeaders }: Interaction): [
   )
 }
 
-/** Returns true for a value that says nothing about a customer: a public model, a provider, a word of addresses. */
+/** Returns true for a value that says nothing about a customer: a public model, a provider, a word of addresses, a type. */
 const isPublicName = (value: string): boolean =>
-  isPublicModel(value) || isProviderName(value) || isPathWord(value)
+  isPublicModel(value) ||
+  isProviderName(value) ||
+  isPathWord(value) ||
+  /^(?:application|audio|image|text|video)\/[a-z0-9.+-]+$/.test(value)
 
 /**
  * Returns words of at least 8 letters, in lower case, that are not words of the interfaces or model names.

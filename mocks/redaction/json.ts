@@ -48,8 +48,10 @@ const CONTENT_NUMBER =
   /^(?:embeddings?|values?|vectors?|data|bytes|token|.*logprobs?|.*scores?|confidence|probability|seed|number|[xy]|.*_[xy]|[xy]_.*)$/i
 /** Known fields that contain only the user's content, including names, numbers and booleans. */
 const FREE = /^(?:input|args|arguments|parameters|metadata|properties|variables|schema|.*_schema|logit_bias)$/
-/** Fields that contain only the words of a model or of a tool: arguments and results. */
-const CONTENT = /^(?:input|args|arguments|logprobs|structuredContent)$/
+/** Fields that contain only the model's words: the arguments of tools. */
+const CONTENT = /^(?:input|args|arguments|logprobs)$/
+/** Field of MCP with the words of a tool. */
+const RESULT = 'structuredContent'
 /** Members of a response that repeat its request. */
 const ECHO =
   /^(?:instructions|system|system_?instruction|metadata|tools|tool_choice|user|prompt|safety_identifier|prompt_cache_key|response_format|text|previous_response_id|conversation)$/i
@@ -69,8 +71,8 @@ interface Frame {
   readonly counts: boolean
   /** True if everything below is preserved, except private values. */
   readonly kept: boolean
-  /** True below the arguments of a tool: ids there are the model's words. */
-  readonly content: boolean
+  /** Part that an object below the arguments or the result of a tool belongs to: ids there are its words. */
+  readonly content: 'arguments' | 'result' | null
   /** True for a response, whose members may repeat its request. */
   readonly echoes: false | 'object' | 'other'
   /** Member of the response that repeats its request, if the current value is below it. */
@@ -111,7 +113,7 @@ function redactBelow(json: string, redaction: Redaction, free: boolean): string 
     free,
     counts: false,
     kept,
-    content: false,
+    content: null,
     echoes: false as const,
     echo: null,
     field: '',
@@ -175,7 +177,7 @@ function below(frame: Frame, array: boolean, response: Frame['echoes']): Frame {
     free,
     counts: !free && (counts || COUNTS.test(field)),
     kept,
-    content: content || CONTENT.test(field),
+    content: content ?? (CONTENT.test(field) ? 'arguments' : field === RESULT ? 'result' : null),
     echo: echoed ? field : frame.echo,
     echoes: kept && !array && response,
     field: array ? field : '',
@@ -204,9 +206,10 @@ function keptText(token: string, frame: Frame, sealed: ReadonlySet<string>, reda
     return now
   }
   const blanked = () => `"${blankInString(token.slice(1, -1), blank)}"`
-  if (!content && value !== '') {
+  if (content !== 'arguments' && value !== '' && isSecretName(field))
+    return replaced('credentials', blanked())
+  if (content === null && value !== '') {
     if (isSealed(field) || sealed.has(value)) return replaced(`sealed ${field}`, blanked())
-    if (isSecretName(field)) return replaced('credentials', blanked())
     if (ACCOUNT.test(field) && !isStructural(value) && !isProviderName(value))
       return replaced('accounts', isAscii(value) ? JSON.stringify(placeholder(value)) : blanked())
     if (isAscii(value) && JSON.stringify(value) === token) {

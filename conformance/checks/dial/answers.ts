@@ -9,12 +9,12 @@ import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { type AnyJson, jsonOf, readEvents } from '../../evidence/reading.ts'
 import { listed, step, stepText } from '../../evidence/step.ts'
 import { doubt, type Finding, finding } from '../../runner/check.ts'
+import { type Contradictions, contradictions } from '../agreement.ts'
 import { endsInError, sameAs } from '../expect.ts'
 import { callEach, each, family, type Told, thenCoolDown } from '../family.ts'
 import { sameAnswer } from '../flow/parts.ts'
 import { message, response } from '../responses/parts.ts'
 import { INCLUDE } from '../use/parts.ts'
-import { type Contradictions, contradictions } from './agreement.ts'
 
 const check = family()
 
@@ -270,7 +270,7 @@ function membersIn(value: unknown, names: RegExp, path = ''): Found {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, each]): Found => {
     const isEmpty = Array.isArray(each) && each.length === 0
-    if (names.test(name)) return isEmpty ? [] : [[path, each]]
+    if (names.test(name)) return isEmpty ? [] : [[`${path}/${name}`, each]]
     return membersIn(each, names, Array.isArray(value) ? path : `${path}/${name}`)
   })
 }
@@ -313,7 +313,7 @@ check('DIAL-14', {
           lost.length === 0,
           `of ${sent.length} ${what} of ${quoted}, those that were changed or lost`,
           'none',
-          listed(lost.slice(0, 4).map(([path]) => path || '/')),
+          listed(lost.slice(0, 4).map(([path, value]) => `${path} ${JSON.stringify(value).slice(0, 60)}`)),
         ],
       }
     })

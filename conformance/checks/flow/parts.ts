@@ -73,13 +73,14 @@ export function sameAnswer(
   )
 }
 
-/** Returns a few characters from the first difference between two values. */
+/** Returns two short values, or a few characters of both from their first difference. */
 function firstDifference(one: unknown, other: unknown): readonly [string, string] {
   const texts = [one, other].map((value) => (typeof value === 'string' ? value : JSON.stringify(value))) as [
     string,
     string,
   ]
   const [a, b] = texts
+  if (texts.every(({ length }) => length <= 120)) return [JSON.stringify(one), JSON.stringify(other)]
   let at = 0
   while (at < a.length && a[at] === b[at]) at++
   const from = Math.max(0, at - 20)

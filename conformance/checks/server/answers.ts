@@ -6,7 +6,7 @@ import type { Details, Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
 import { listed, step } from '../../evidence/step.ts'
 import { type Finding, finding } from '../../runner/check.ts'
-import { contradictions } from '../dial/agreement.ts'
+import { contradictions } from '../agreement.ts'
 import { callEach, each, family, type Told } from '../family.ts'
 import {
   ANSWER_TIMEOUT_MS,

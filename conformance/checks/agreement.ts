@@ -1,8 +1,8 @@
 // Finds contradictions within an answer: values that occur several times must agree, such as texts (as deltas
 // and whole), ids and indexes. Pure.
 import { isDeepStrictEqual } from 'node:util'
-import type { DialectName } from '../../dialects/dialect.ts'
-import { type AnyJson, jsonOf, readEvents } from '../../evidence/reading.ts'
+import type { DialectName } from '../dialects/dialect.ts'
+import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'
 
 /** Contradictions by kind, in a few words each. */
 export interface Contradictions {
