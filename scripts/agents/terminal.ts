@@ -3,7 +3,7 @@
 // again, a compaction and a spent budget. Reads what the terminal shows, and compares the record with the mock's ledger. Apart from the installation,
 // nothing leaves this machine.
 //   npm run agents -- terminal [--agent NAME]… [--scratch DIR] [--screens DIR] [--write]
-// --screens stores what the terminal showed after each step; --write puts the table into docs/agents.md.
+// --screens stores what the terminal showed after each step; --write puts the table into docs/agents.md, and needs all agents.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { type Installed, installedAgents, SCRATCH } from './process.ts'
 import { formatTable, writeTable } from './report.ts'
 import { surroundings } from './run.ts'
 import { type AgentStage, ALIAS, MODEL, OTHER, openStage, UPSTREAMS } from './stage.ts'
-import type { TerminalInterface, TestedAgent } from './table.ts'
+import { TESTED_AGENTS, type TerminalInterface, type TestedAgent } from './table.ts'
 
 const { values } = parseArgs({
   options: {
@@ -449,11 +449,15 @@ function openScreen(
 }
 
 async function runAll(): Promise<void> {
+  if (values.write && values.agent) throw new Error('--write writes the whole table; leave out --agent')
   const rows: Row[] = []
-  for (const { agent, installed } of installedAgents(values.agent, values.scratch)) {
-    const { terminal } = agent
-    if (!terminal) continue
-    const row = await tryInTerminal(agent, terminal, installed)
+  for (const agent of TESTED_AGENTS) {
+    const { terminal, name, title } = agent
+    if (!terminal || values.agent?.includes(name) === false) continue
+    const [found] = installedAgents([name], values.scratch)
+    const row = found
+      ? await tryInTerminal(agent, terminal, found.installed)
+      : { agent: title, steps: { questions: 'cannot be installed' } }
     rows.push(row)
     console.log(`${row.agent}: ${STEPS.map((name) => `${name}: ${row.steps[name] ?? '-'}`).join('; ')}`)
   }

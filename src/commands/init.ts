@@ -35,6 +35,8 @@ interface InitOptions {
   readonly check?: boolean
   /** True to keep the keys that are set in the environment. */
   readonly keep?: boolean
+  /** True if the caller starts the gateway and the agent, so that no next step is printed. */
+  readonly isStarted?: boolean
   readonly env: Readonly<Record<string, string | undefined>>
   /** Prints a line. */
   readonly say?: (line: string) => void
@@ -65,7 +67,7 @@ export async function init({ file, env, say = print, ...given }: InitOptions): P
   say(`Written: ${file}. It contains the names of your key variables, but no key.`)
   for (const [variable, key] of answers.keys)
     say(`${variable} is kept in ${keepKeyAndWarn(file, variable, key)}.`)
-  for (const line of next(file, chosen, env)) say(`  ${line}`)
+  if (!given.isStarted) for (const line of next(file, chosen, env)) say(`  ${line}`)
 }
 
 const REMEDY =
@@ -140,7 +142,7 @@ async function askPerson(
   file: string,
   env: InitOptions['env'],
 ): Promise<Answers> {
-  const lines = (text: string) => wrapped(text, process.stdout.columns ?? 80)
+  const lines = (text: string) => wrapped(text, process.stdout.columns || 80)
   const show = (text: string) => {
     for (const line of lines(text)) print(line)
   }
@@ -311,11 +313,13 @@ function* next(file: string, chosen: readonly FoundProvider[], env: InitOptions[
   const known = withKept(file, env)
   const unset = chosen.flatMap(({ keyVariable }) => (keyVariable && !known[keyVariable] ? [keyVariable] : []))
   if (unset.length > 0) yield `set ${unset.join(' and ')}`
-  yield file === 'waybill.yaml' ? 'waybill serve' : `waybill serve --config ${file}`
+  const at = file === 'waybill.yaml' ? '' : ` --config ${file}`
   const places = (env.PATH ?? '').split(delimiter).filter(Boolean)
   const found = AGENTS.flatMap(({ programs }) => programs).filter((agent) =>
     places.some((place) => existsSync(join(place, agent))),
   )
-  for (const agent of found) yield `waybill run -- ${agent}   # in a second terminal`
+  for (const agent of found)
+    yield `waybill run${at} -- ${agent}   # runs the gateway, too, until the agent ends`
+  yield `waybill serve${at}${found.length > 0 ? '   # keeps the gateway running' : ''}`
   if (found.includes('claude')) yield 'waybill statusline install   # its status line says where calls went'
 }

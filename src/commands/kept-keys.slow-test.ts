@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { answer, startMockServer } from '../../mocks/test-upstream.ts'
-import { runCli, startCli, startServer } from '../test/test-cli.ts'
+import { freePort, runCli, startCli, startServer } from '../test/test-cli.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
 
@@ -173,11 +173,3 @@ suite('kept keys', () => {
     assert.doesNotMatch(heard.join(), /wb_of_the_owner/)
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((done) => server.close(done))
-  return port
-}

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
+import { CLI, ENVIRONMENT, freePort } from '../test/test-cli.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 import { sample } from '../test/test-size.ts'
 
@@ -76,7 +75,7 @@ test('if output cannot be written for a reason other than a closed pipe, one lin
 })
 
 test('a gateway and a mock keep running without a reader of their output', async (t) => {
-  const [port, control] = [await freePort(), await freePort()]
+  const [port, control] = [String(await freePort()), String(await freePort())]
   for (const args of [
     ['serve', '--replay', '-c', EXAMPLE, '--port', port],
     ['mock', '--port', port, '--control-port', control],
@@ -98,13 +97,3 @@ test('a gateway and a mock keep running without a reader of their output', async
     assert.deepEqual(await once(child, 'exit'), [0, null])
   }
 })
-
-/** Returns a port that is free now, because a program that prints nothing cannot report its port. */
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return String(port)
-}

@@ -1,6 +1,7 @@
 // Providers without knowledge of YAML: the real commands in an empty home, with small servers on loopback that behave like
 // Ollama, LM Studio, a company's gateway and an Anthropic-compatible server.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -9,7 +10,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { suite, type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
-import { runCli, startCli, startServer } from '../test/test-cli.ts'
+import { CLI, ENVIRONMENT, freePort, runCli, startCli, startServer } from '../test/test-cli.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 
 const COMPLETION = {
@@ -129,6 +130,46 @@ suite('providers', () => {
       [0],
     )
     assert.equal(existsSync(join(directory, 'keys.env')), false)
+  })
+
+  test('on a terminal, `waybill run` alone leads from nothing to a call at a local model', {
+    skip: !existsSync('/usr/bin/script'),
+  }, async (t) => {
+    if (await fetch('http://127.0.0.1:4949/healthz').catch(() => null)) return t.skip('a gateway runs here')
+    const ollama = await server(t, OLLAMA)
+    const { directory, options } = emptyHome(t, { OLLAMA_HOST: ollama.address })
+    const agent = `await fetch(process.env.OPENAI_BASE_URL + "/chat/completions", { method: "POST", headers: { "content-type": "application/json" },
+      body: JSON.stringify({ model: "auto", messages: [] }) }).then((r) => console.log("agent got", r.status))`
+    const words = [process.execPath, CLI, 'run', '--', process.execPath, '--input-type=module', '-e', agent]
+    const child = spawn(
+      '/usr/bin/script',
+      ['-qec', words.map((word) => `'${word}'`).join(' '), '/dev/null'],
+      {
+        ...{
+          cwd: directory,
+          env: { ...ENVIRONMENT, ...options.env, WAYBILL_PORT: String(await freePort()) },
+        },
+      },
+    )
+    let shown = ''
+    child.stdout.setEncoding('utf8').on('data', (part) => {
+      shown += part
+      if (part.includes('> ')) child.stdin.write('\n')
+    })
+    assert.deepEqual(await once(child, 'close'), [0, null], shown)
+    assert.match(
+      shown,
+      /Found here: ollama at .*Written: \S+\.config\/waybill\/waybill\.yaml.*agent got 200/s,
+    )
+    assert.deepEqual(
+      ollama.asked.filter((each) => each.startsWith('POST /v1')),
+      ['POST /v1/chat/completions'],
+    )
+    assert.equal(
+      existsSync(join(directory, 'waybill.yaml')),
+      false,
+      'nothing is written where the agent works',
+    )
   })
 
   const WINDOWS: Readonly<

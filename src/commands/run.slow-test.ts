@@ -8,7 +8,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
+import { CLI, ENVIRONMENT, freePort } from '../test/test-cli.ts'
 import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { agentFor, launchOf } from './agent-launch.ts'
 import { AGENTS, type LaunchModel } from './agent-table.ts'
@@ -150,6 +150,37 @@ test('signals reach the agent, and the exit code shows the signal that ended it'
   child.kill('SIGTERM')
   assert.deepEqual(await closed, [137, null], said.stderr)
   assert.match(said.stdout, /asked to end/)
+})
+
+test('if no gateway answers, `run` runs that of the configuration until the agent ends; a named one must answer', async (t) => {
+  const directory = temporaryDirectory(t)
+  const config = join(directory, 'waybill.yaml')
+  const port = await freePort()
+  writeFileSync(
+    config,
+    `server: { port: ${port} }\nproviders: { alpha: { dialect: chat, base_url: http://127.0.0.1:9/v1 } }\nroutes: { auto: { targets: [ { model: alpha/m } ] } }`,
+  )
+  const url = `http://127.0.0.1:${port}`
+  const claude = fakeAgent(t, 'claude', `exec ${process.execPath} "$READ"`)
+  const read = join(directory, 'read.mjs')
+  writeFileSync(
+    read,
+    "console.log('ready', (await fetch(process.env.ANTHROPIC_BASE_URL + '/readyz')).status)",
+  )
+  const { said, closed } = start(['--config', config, claude], { READ: read })
+  assert.deepEqual(await closed, [0, null], said.stderr)
+  assert.match(said.stdout, /^ready 200$/m)
+  assert.ok(
+    said.stderr.startsWith(`waybill: no gateway answered, so one runs at ${url} until this agent ends;`),
+  )
+  await assert.rejects(fetch(url), 'it has ended')
+  const named = start(['--config', config, '--url', url, claude])
+  assert.deepEqual(await named.closed, [1, null])
+  assert.match(named.said.stderr, /^waybill: no gateway answers at /)
+  writeFileSync(config, 'routes: { auto: { targets: [] } }')
+  const wrong = start(['--config', config, claude])
+  assert.deepEqual(await wrong.closed, [2, null])
+  assert.match(wrong.said.stderr, /waybill\.yaml:1:/)
 })
 
 test('a missing gateway, key or program causes a one-line error', async (t) => {

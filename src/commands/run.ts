@@ -4,15 +4,19 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { constants, homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { keysFileOf } from '../config/kept-keys.ts'
+import { loadConfig } from '../config/load.ts'
+import { stray } from '../shared/boundary.ts'
 import { clean } from '../terminal/clean.ts'
 import { findKey } from '../terminal/key.ts'
 import { nearest } from '../yaml/nearest.ts'
 import { agentFor, findProgram, type Launch, launchOf, thisSystem, toldLimits } from './agent-launch.ts'
 import { AGENTS, type Agent, ANY_PROGRAM, type LaunchModel, type Limits } from './agent-table.ts'
+import { userDirectory } from './find-config.ts'
 import { ANSWER_MS, GatewayAccessError, type Get, gatewayAt, namedGateway } from './gateway-client.ts'
 import { complain, UsageError } from './output.ts'
 
@@ -57,9 +61,65 @@ const targetLists = z.looseObject({
 const resolution = z.looseObject({ route: z.string().nullable() })
 
 /**
- * Resolves with the program's exit code. Rejects if the gateway does not answer or the program is missing.
+ * Resolves with the program's exit code. Runs a gateway for it if none answers and none is named. Rejects if a named
+ * gateway does not answer or the program is missing.
  */
 export async function runAgent(options: RunAgentOptions): Promise<number> {
+  const { url, env } = options
+  const config = url || env.WAYBILL_URL ? options.config : await configFor(options)
+  const stop = url || env.WAYBILL_URL ? null : await gatewayHere(config, env)
+  try {
+    return await runWith({ ...options, config })
+  } finally {
+    await stop?.()
+  }
+}
+
+/** Returns the configuration. A person without one, and without a gateway, is asked for it first. */
+async function configFor({ config, env }: RunAgentOptions): Promise<string> {
+  if (existsSync(config) || !process.stdin.isTTY || !(await isAbsent(config, env))) return config
+  complain(`there is no ${config} and no gateway, so these questions come first`)
+  // In the directory of the agent's work, it would be one more file of the user's project.
+  const file = config === 'waybill.yaml' ? join(userDirectory(env), config) : config
+  await (await import('./init.ts')).init({ file, env, isStarted: true })
+  return file
+}
+
+const isAbsent = (config: string, env: Env): Promise<boolean> =>
+  gatewayAt(namedGateway(undefined, config, env), {}, undefined)(
+    '/healthz',
+    z.unknown(),
+    AbortSignal.timeout(ANSWER_MS),
+  ).then(
+    () => false,
+    (error) => error instanceof GatewayAccessError && error.kind === 'absent',
+  )
+
+/** Runs the gateway of this configuration in this process, if none answers. Returns a function that stops it. */
+async function gatewayHere(config: string, env: Env): Promise<(() => Promise<void>) | null> {
+  if (!existsSync(config) || !(await isAbsent(config, env))) return null
+  const [{ createGateway }, { watchConfig }] = await Promise.all([
+    import('../gateway/create-gateway.ts'),
+    import('./serve.ts'),
+  ])
+  const load = () => loadConfig(config, { env })
+  const gateway = await createGateway(load())
+  // As in `serve`: a fault that no listener contains does not end the agent's gateway.
+  process.on('uncaughtException', stray).on('unhandledRejection', stray)
+  const unwatch = [config, keysFileOf(config)].map((file) =>
+    watchConfig(file, () => void gateway.reload(load)),
+  )
+  complain(
+    `no gateway answered, so one runs at ${gateway.url} until this agent ends; \`waybill serve\` keeps one running`,
+  )
+  return async () => {
+    for (const end of unwatch) end()
+    await gateway.close()
+    process.off('uncaughtException', stray).off('unhandledRejection', stray)
+  }
+}
+
+async function runWith(options: RunAgentOptions): Promise<number> {
   const { program, env, quiet = false } = options
   const agent = options.ownLogin ? withOwnLogin(program) : agentFor(program)
   const base = namedGateway(options.url, options.config, env)

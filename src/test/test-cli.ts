@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { resolve } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -65,4 +66,14 @@ export async function startServer(t: TestContext, args: readonly string[], optio
     assert.equal(child.exitCode, null, said.stdout + said.stderr)
     await sleep(10)
   }
+}
+
+/** Returns a port that is free now, for a program that does not report its own. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }

@@ -5,7 +5,7 @@ export const addRun: CommandEntry = (program, { env, config, finish }) => {
   program
     .command('run')
     .description(
-      'start a coding agent (claude, codex, opencode, copilot, qwen, gemini, aider) or any other program with the gateway as its provider; changes no file',
+      'start a coding agent (claude, codex, opencode, copilot, qwen, gemini, aider) or any other program with the gateway as its provider; runs a gateway, too, if none answers; changes no file',
     )
     .argument('<program>', 'the agent; put -- before it')
     .argument('[args...]', 'its own arguments, passed on unchanged')
