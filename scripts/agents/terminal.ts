@@ -30,7 +30,7 @@ const { values } = parseArgs({
 })
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const STEP_TIMEOUT_MS = 60_000
+const STEP_TIMEOUT_MS = 120_000
 const WIDTHS = [40, 60, 80, 200]
 const NOTE = 'The keeper sleeps at seven.'
 const LINE = 'The sea is calm, and no ship is in sight tonight.\n'
@@ -48,19 +48,10 @@ interface Row {
   readonly agent: string
   readonly steps: Readonly<Record<string, string>>
 }
-const STEPS = [
-  'questions',
-  'two turns',
-  'interrupt',
-  'other model',
-  'window',
-  'restart',
-  'compaction',
-  'spent budget',
-  'line',
-  'record',
-  'session',
-]
+const STEPS =
+  'questions|two turns|interrupt|other model|window|restart|compaction|spent budget|line|record|session'.split(
+    '|',
+  )
 
 async function tryInTerminal(
   agent: TestedAgent,
@@ -88,18 +79,8 @@ async function tryInTerminal(
     mkdirSync(dirname(join(home, path)), { recursive: true })
     writeFileSync(join(home, path), text)
   }
-  const command = [
-    process.execPath,
-    join(ROOT, 'src/cli.ts'),
-    'run',
-    '--url',
-    stage.url,
-    '--model',
-    model,
-    '--',
-    program,
-    ...terminal.args,
-  ]
+  const options = ['run', '--url', stage.url, '--model', model, '--', program, ...terminal.args]
+  const command = [process.execPath, join(ROOT, 'src/cli.ts'), ...options]
   const environment = { ...surroundings(program, home, stage), TERM: 'xterm-256color', ...way.env?.(place) }
   const screen = openScreen(agent.name, work, environment, command)
   try {
@@ -114,7 +95,7 @@ async function tryInTerminal(
       stage,
     )
   } catch (error) {
-    steps.record ??= `stopped: ${(error as Error).message}`
+    steps[steps.record ? 'session' : 'record'] = `stopped: ${(error as Error).message}`
   } finally {
     screen.close()
     await stage.close()
@@ -230,9 +211,13 @@ async function windowShown(
   model: string,
 ): Promise<string> {
   await screen.type(command)
-  await sleep(4_000)
   const smallest = await smallestWindow(stage, model)
-  const shown = screen.text().match(/[\d.]+ ?[kKM]\b/g) ?? []
+  const end = performance.now() + STEP_TIMEOUT_MS
+  let shown: string[] = []
+  while (shown.length === 0 && performance.now() < end) {
+    await sleep(4_000)
+    shown = screen.text().match(/[\d.]+ ?[kKM]\b/g) ?? []
+  }
   screen.keys('Escape')
   if (shown.some((text) => Math.abs(tokens(text) - smallest) < smallest / 50)) return 'as the smallest target'
   return shown.length > 0 && shown.every((text) => tokens(text) <= smallest)
@@ -324,7 +309,7 @@ async function lineAtWidths(screen: Screen, margins: number): Promise<string> {
     let shown = ''
     const isWhole = () => shown !== '' && !shown.includes('…') && cells(shown) <= width - margins
     // The agent asks for a line of the new width at its next occasion, and cuts the old one until then.
-    for (let tries = 0; tries < 4 && !isWhole(); tries++) {
+    for (let tries = 0; tries < 10 && !isWhole(); tries++) {
       await screen.type(' ')
       await sleep(2_500)
       const rows = screen.text().split('\n')
@@ -393,21 +378,9 @@ function openScreen(
     execFileSync('tmux', ['-L', server, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
   const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`
   const settings = Object.entries(env).map(([key, value]) => quoted(`${key}=${value}`))
-  tmux(
-    '-f',
-    '/dev/null',
-    'new-session',
-    '-d',
-    '-s',
-    name,
-    '-x',
-    '100',
-    '-y',
-    '40',
-    '-c',
-    cwd,
-    `exec env -i ${settings.join(' ')} ${command.map(quoted).join(' ')}`,
-  )
+  const size = ['-x', '100', '-y', '40']
+  const program = `exec env -i ${settings.join(' ')} ${command.map(quoted).join(' ')}`
+  tmux('-f', '/dev/null', 'new-session', '-d', '-s', name, ...size, '-c', cwd, program)
   tmux('set-option', '-g', 'remain-on-exit', 'on')
   const seen: string[] = []
   let isOpen = true

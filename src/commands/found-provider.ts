@@ -225,8 +225,11 @@ async function ollamaWindows(base: string, all: readonly { readonly model: strin
   return new Map(await Promise.all(all.slice(0, MAX_MODELS).map(({ model }) => windowOf(model))))
 }
 
-/** Window of a local model, in tokens, which the instructions and a few files of a coding agent fill. */
-const SHORT_WINDOW = 32_768
+/**
+ * Window of a local model, in tokens, below which a coding agent hardly works: the instructions of Claude Code 2.1.332
+ * take 9,500, and it compacts the conversation when fewer than 21,200 are left.
+ */
+const SHORT_WINDOW = 48_000
 
 /** Returns what to do about the window of the first model; null if it is long enough, or nothing is known. */
 export function windowAdvice({ name, models, facts, atMost, isFree }: FoundProvider): string | null {

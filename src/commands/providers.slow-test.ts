@@ -192,16 +192,16 @@ suite('providers', () => {
       {
         '/api/ps': { models: [] },
         '/api/show': {
-          'qwen3:8b': shown(262_144, 'stop "<x>"\nnum_ctx                        40000\ntop_k 20'),
+          'qwen3:8b': shown(262_144, 'stop "<x>"\nnum_ctx                        50000\ntop_k 20'),
         },
       },
-      40_000,
+      50_000,
       null,
     ],
     'of its Modelfile, but no longer than the model allows': [
       { '/api/show': { 'qwen3:8b': shown(40_960, 'num_ctx 64000') } },
       40_960,
-      null,
+      /has a window of 40,960 tokens, which is short for a coding agent/,
     ],
     'the longest, if nothing is set': [
       { '/api/show': { 'qwen3:8b': shown(40_960) } },

@@ -145,13 +145,8 @@ async function runWith(options: RunAgentOptions): Promise<number> {
     for (const line of [note, signInNote(agent, env), kept]) if (line !== null) complain(line)
     if (!quiet)
       process.stderr.write(told(agent, launchOf(agent, options.args, { ...input, key: key && '***' })))
-    const exitCode = await ended(
-      program,
-      launch,
-      env,
-      keyFile,
-      options.ownLogin ? agent.ownLogin?.headers : undefined,
-    )
+    const headers = options.ownLogin ? agent.ownLogin?.headers : undefined
+    const exitCode = await ended(program, launch, env, keyFile, headers)
     if (!quiet && exitCode === 0 && process.stderr.isTTY && agent.resume !== undefined)
       complain(resumeHint(options, agent, session))
     return exitCode

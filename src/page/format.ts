@@ -3,6 +3,7 @@ import {
   costText,
   dollars,
   estimateText,
+  formatCount,
   type ShownCost,
   type ShownSpending,
   spentText,
@@ -10,12 +11,11 @@ import {
 
 const NONE = '–'
 const plain = new Intl.NumberFormat('en')
-const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
 
 export const count = (value: number | null | undefined): string =>
   value == null ? NONE : plain.format(value)
 export const compact = (value: number | null | undefined): string =>
-  value == null ? NONE : value < 10_000 ? plain.format(value) : short.format(value)
+  value == null ? NONE : formatCount(value)
 
 /** Describes the number of calls that a cost leaves out. */
 export const withoutCost = ({ calls_without_cost: calls }: { calls_without_cost: number }): string =>

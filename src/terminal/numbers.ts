@@ -98,5 +98,9 @@ export function dollars(usd: number): string {
   return `$${usd.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, '$1')}`
 }
 
-export const formatCount = (tokens: number): string =>
-  tokens < 1000 ? `${tokens}` : `${(tokens / 1000).toFixed(1)}k`
+/** Formats a number of tokens, here and on the page: `812`, `13.2k`, `180k`, `4.2M`. */
+export function formatCount(tokens: number): string {
+  if (tokens < 1000) return `${tokens}`
+  const [size, unit] = tokens < 999_500 ? [1_000, 'k'] : [1_000_000, 'M']
+  return `${(tokens / size).toFixed(tokens < 99.95 * size ? 1 : 0)}${unit}`
+}

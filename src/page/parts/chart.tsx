@@ -128,6 +128,8 @@ function optionsOf(
   }
   const paths = kind === 'bars' ? uPlot.paths.bars!({ size: [0.75, 40] }) : uPlot.paths.stepped!({ align: 1 })
   const half = kind === 'bars' && times.length > 1 ? (times[1]! - times[0]!) / 2_000 : 0
+  // A single time gets half an hour on both sides, and only its own label; uPlot would show years after it.
+  const [only] = times.length === 1 ? times : []
   const axis = { stroke: colour('--faint'), font: '12px system-ui, sans-serif', ticks: { show: false } }
   return {
     width: element.clientWidth,
@@ -137,13 +139,17 @@ function optionsOf(
     cursor: { show: false },
     scales: {
       // Half a bar is added on both sides; otherwise the first and last bars would be cut.
-      x: { range: (_, least, most) => [least - half, most + half] },
+      x: {
+        range: (_, least, most) =>
+          only ? [only / 1_000 - 1_800, only / 1_000 + 1_800] : [least - half, most + half],
+      },
       y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] },
     },
     axes: [
       {
         ...axis,
         grid: { show: false },
+        ...(only && { splits: () => [only / 1_000] }),
         // A second line has the hour or the day.
         size: (_, labels) => (labels?.some((label) => label?.includes('\n')) ? 40 : 26),
         space: 76,

@@ -6,6 +6,7 @@ export interface PlainColumn<Row> {
   readonly title: string
   readonly isNumber?: boolean
   readonly about?: string
+  /** `minor`: not on a phone. */
   readonly style?: string
   cell(row: Row): ComponentChild
   isBad?(row: Row): boolean
@@ -25,7 +26,7 @@ export function Table<Row>({ rows, columns, keyOf, isFramed = true }: Props<Row>
         <thead>
           <tr>
             {columns.map(({ title, about, isNumber, style = '' }) => (
-              <th key={title} scope="col" title={about} class={isNumber ? 'number' : style}>
+              <th key={title} scope="col" title={about} class={isNumber ? `number ${style}` : style}>
                 {title}
               </th>
             ))}
@@ -38,7 +39,7 @@ export function Table<Row>({ rows, columns, keyOf, isFramed = true }: Props<Row>
                 <td
                   key={title}
                   data-title={index > 0 && style !== 'wide' ? title : undefined}
-                  class={`${isNumber ? 'number' : style}${isBad?.(row) ? ' bad' : ''}`}
+                  class={`${isNumber ? 'number ' : ''}${style}${isBad?.(row) ? ' bad' : ''}`}
                 >
                   {cell(row) ?? <span class="none">–</span>}
                 </td>

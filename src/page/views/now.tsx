@@ -1,6 +1,7 @@
 // Current activity: the last hour in five figures, open and recently ended calls, and targets in cooldown.
 // Updated by live events, and read again every minute.
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { CallRecord } from '../../core/record.ts'
 import { isEstimate } from '../../terminal/numbers.ts'
@@ -62,7 +63,7 @@ export function Now() {
         <span class="note">the last hour</span>
       </header>
       <ReadTrouble error={error} retry={reload} />
-      <LastHour heard={heard} since={new Date(since.value).toISOString()} today={today.data?.totals} />
+      <LastHour heard={heard} from={since.value} midnight={midnight} today={today.data?.totals} />
       {isNothing ? (
         <Empty title="No call was made in the last hour">
           <FirstCall />
@@ -101,13 +102,16 @@ export function Now() {
 
 function LastHour({
   heard,
-  since,
+  from,
+  midnight,
   today,
 }: {
   heard: ReturnType<typeof useHeard>
-  since: string
+  from: number
+  midnight: string
   today: HistoryAnswer['totals'] | undefined
 }) {
+  const since = new Date(from).toISOString()
   return (
     <dl class="figures">
       <Figure name="Calls" value={format.count(heard.calls)} />
@@ -129,17 +133,31 @@ function LastHour({
             : format.withoutCost({ calls_without_cost: heard.withoutCost })
         }
       />
-      <Figure name="Cost today" value={today ? format.cost(today) : '–'} more="by whom" href="/costs" />
+      <Figure
+        name="Cost today"
+        value={today ? format.cost(today) : '–'}
+        more={
+          <>
+            by <a href="/costs">model</a>, <a href="/costs?by=session">session</a>
+          </>
+        }
+        href="/costs"
+      />
       <Figure
         name="Errors"
         value={format.count(heard.failed)}
         isBad={heard.failed > 0}
-        more={[
-          heard.failed > 0 ? format.percent(heard.failed / heard.calls) : '',
-          heard.aborted > 0 ? `${format.count(heard.aborted)} left by the client` : '',
-        ]
-          .filter(Boolean)
-          .join(', ')}
+        more={
+          <>
+            {[
+              heard.failed > 0 ? `${format.percent(heard.failed / heard.calls)}, ` : '',
+              heard.aborted > 0 ? `${format.count(heard.aborted)} left by the client, ` : '',
+            ]}
+            {today && (
+              <a href={callsHref({ status: 'error', since: midnight })}>{format.count(today.failed)} today</a>
+            )}
+          </>
+        }
         href={callsHref({ status: 'error', since })}
       />
       <Figure
@@ -266,7 +284,7 @@ export function Figure({
 }: {
   name: string
   value: string
-  more?: string
+  more?: ComponentChildren
   href?: string
   isBad?: boolean
 }) {

@@ -191,7 +191,9 @@ const columnsOf = (route: string | null): readonly PlainColumn<TargetRow>[] => [
     isNumber: true,
     about: 'cached tokens that conversations lost by moving here from another target',
     cell: ({ moved, cache_lost }) =>
-      moved === 0 ? null : `${format.compact(cache_lost)} in ${format.count(moved)} moves`,
+      moved === 0
+        ? null
+        : `${format.compact(cache_lost)} in ${format.count(moved)} ${moved === 1 ? 'move' : 'moves'}`,
   },
   { title: 'cost', isNumber: true, cell: format.cost },
 ]

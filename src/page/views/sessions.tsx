@@ -74,8 +74,8 @@ const COLUMNS: readonly PlainColumn<SessionRow>[] = [
       </a>
     ),
   },
-  { title: 'client', cell: ({ last_client }) => last_client ?? '–' },
-  { title: 'began', cell: ({ first_seen }) => <Time iso={first_seen} /> },
+  { title: 'client', cell: ({ last_client }) => last_client },
+  { title: 'began', style: 'minor', cell: ({ first_seen }) => <Time iso={first_seen} /> },
   { title: 'last call', cell: ({ last_seen }) => <Time iso={last_seen} /> },
   {
     title: 'went to',
@@ -89,8 +89,8 @@ const COLUMNS: readonly PlainColumn<SessionRow>[] = [
     cell: ({ failed }) => format.count(failed),
     isBad: ({ failed }) => failed > 0,
   },
-  { title: 'in', isNumber: true, cell: ({ tokens }) => format.compact(tokens.input) },
-  { title: 'out', isNumber: true, cell: ({ tokens }) => format.compact(tokens.output) },
+  { title: 'in', isNumber: true, style: 'minor', cell: ({ tokens }) => format.compact(tokens.input) },
+  { title: 'out', isNumber: true, style: 'minor', cell: ({ tokens }) => format.compact(tokens.output) },
   { title: 'cost', isNumber: true, cell: format.cost },
 ]
 
@@ -142,7 +142,7 @@ export function SessionView() {
             <section class="panel">
               <h2>Models</h2>
               <Amounts
-                rows={data.by_model.map((each) => ({
+                rows={byCost(data.by_model).map((each) => ({
                   name: `${each.provider} / ${each.model}${each.answered ? ` → ${each.answered}` : ''}`,
                   href: callsHref({
                     ...{ session_id: id, provider: each.provider, model: each.model },
@@ -181,6 +181,9 @@ export function SessionView() {
     </>
   )
 }
+
+const byCost = <Row extends { readonly cost_usd: number | null }>(rows: readonly Row[]): Row[] =>
+  rows.toSorted((a, b) => (b.cost_usd ?? 0) - (a.cost_usd ?? 0))
 
 const share = ({ tokens }: SessionAnswer): string =>
   tokens.cached_input && tokens.input
