@@ -69,7 +69,9 @@ class InnerSocket extends Duplex {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.#timer?.close()
     done(error)
-    // Runs after all work that this turn began, as over a network.
+    // The other end still reads what was written, as over a network.
+    if (this.writableFinished && !error) return
+    // Runs after all work that this turn began.
     const endPeer = () => void this.#peer!.destroy()
     setImmediate(guarded(endPeer, endPeer))
   }
