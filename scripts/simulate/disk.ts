@@ -1,16 +1,7 @@
 // The disk of a simulation. SQLite writes to real files; this file knows each moment at which a process may die between two
 // of its writes, takes the files as they are then, and can refuse writes as a full disk does. Leaves out: the order in
 // which a file system keeps blocks after a power failure, and damage by other programs.
-import {
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { databaseFile } from '../../src/store/sqlite/open.ts'
 
@@ -71,14 +62,12 @@ export class SimulatedDisk {
    */
   copy(to: string, part: number): void {
     mkdirSync(to, { mode: 0o700 })
-    for (const name of readdirSync(this.directory))
-      if (!/\.lock|-shm$|-journal$/.test(name) && statSync(join(this.directory, name)).isFile())
-        copyFileSync(join(this.directory, name), join(to, name))
-    if (this.before === null || part >= 1) return
-    const file = databaseFile(to)
-    const now = this.look()
-    writeFileSync(file, torn(this.before.database, now.database, part))
-    writeFileSync(`${file}-wal`, torn(this.before.log, now.log, part))
+    const [from, file] = [databaseFile(this.directory), databaseFile(to)]
+    if (this.before !== null && part < 1) {
+      const now = this.look()
+      writeFileSync(file, torn(this.before.database, now.database, part))
+      writeFileSync(`${file}-wal`, torn(this.before.log, now.log, part))
+    } else for (const end of ['', '-wal']) if (existsSync(from + end)) copyFileSync(from + end, file + end)
   }
 
   forget(): void {

@@ -22,7 +22,7 @@ export type Event =
       readonly turns: number
     }
   | { readonly kind: 'disk'; readonly how: DiskTrouble | null; readonly turns: number }
-  | { readonly kind: 'flood'; readonly n: number; readonly turns: number }
+  | { readonly kind: 'flood' | 'rotate'; readonly n: number; readonly turns: number }
   | { readonly kind: 'files'; readonly are: 'gone' | 'back'; readonly turns: number }
   | { readonly kind: 'jump'; readonly ms: number; readonly turns: number }
   | { readonly kind: 'reload' | 'restart' | 'backup' | 'restore' | 'settle'; readonly turns: number }
@@ -35,7 +35,8 @@ export function eventsOf(seed: number, steps: number, crashes?: number): Event[]
   const dice = new Dice(seed)
   // Most histories have few kinds of trouble, so that calls also succeed, and so that one kind meets all others.
   const kinds: Kinds = {
-    trouble: dice.pick([0, 0.1, 0.4]),
+    trouble: dice.pick([0, 0.2, 0.6]),
+    asking: dice.pick([0.1, 0.5]),
     crashing: crashes ?? dice.pick([0, 2, 6]),
     deeds: someOf(dice, DEEDS),
     manners: someOf(dice, MANNERS),
@@ -49,6 +50,8 @@ export function eventsOf(seed: number, steps: number, crashes?: number): Event[]
 interface Kinds {
   /** Part of the calls in trouble. */
   readonly trouble: number
+  /** Part of the calls besides those of the four dialects. */
+  readonly asking: number
   readonly crashing: number
   readonly deeds: readonly Deed['how'][]
   readonly manners: readonly CallEvent['client'][]
@@ -67,6 +70,7 @@ function eventOf(dice: Dice, kinds: Kinds): Event {
       ['read', 6],
       ['reload', 1],
       ['restart', 0.3],
+      ['rotate', 0.5],
     ] as const),
     ...([
       ['leave', 10 * trouble],
@@ -96,16 +100,17 @@ function spoken(dice: Dice) {
 
 /** Members of each kind of event. */
 const DETAILS: { readonly [Kind in Event['kind']]?: (dice: Dice, kinds: Kinds) => object } = {
-  call: (dice, { trouble, deeds, manners }) => {
+  call: (dice, { trouble, asking, deeds, manners }) => {
     const client = dice.number() < trouble ? dice.pick(manners) : 'reads'
     return {
       n: dice.int(1_000),
       key: dice.pick(KEY_NAMES),
-      ask: dice.int(6) === 0 ? dice.pick(ASKS) : null,
+      ask: dice.number() < asking ? dice.pick(ASKS) : null,
       ...spoken(dice),
       stream: dice.int(2) === 0,
       size: dice.int(9) === 0 ? dice.int(2_000) : 3,
       client,
+      again: dice.int(8) === 0,
       times: dice.int(12) === 0 ? 2 + dice.int(8) : 1,
       deeds: Array.from({ length: 2 }, () => ({
         how: dice.number() < trouble ? dice.pick(deeds) : 'answers',
@@ -125,6 +130,7 @@ const DETAILS: { readonly [Kind in Event['kind']]?: (dice: Dice, kinds: Kinds) =
   }),
   disk: (dice) => ({ how: dice.pick([null, 'SQLITE_FULL', 'SQLITE_IOERR', 'no openings']) }),
   flood: (dice) => ({ n: dice.int(1_000) }),
+  rotate: (dice) => ({ n: dice.int(1_000) }),
   files: (dice) => ({ are: dice.pick(['gone', 'back']) }),
   jump: (dice) => ({ ms: dice.pick(JUMPS) }),
 }

@@ -2,8 +2,8 @@
 import Database from 'better-sqlite3'
 import type { MemoryShare } from '../../src/shared/memory.ts'
 import type { FarEnd, Message } from './network.ts'
-import { type Inference, NONCE, TOKENS } from './provider.ts'
-import { BUDGET_USD, type CallEvent, MAX_TOKENS, PRICE, promptsOf, RATE } from './setup.ts'
+import { type Inference, NONCE } from './provider.ts'
+import { asideOf, type CallEvent, PRICE, RATE, usageOf } from './setup.ts'
 
 /** One request of a client, and what came of it. */
 export interface Sent {
@@ -11,6 +11,14 @@ export interface Sent {
   readonly event: CallEvent
   /** Request whose response this one continues. */
   readonly before: Sent | null
+  /** Request that this one repeats; null if it has a prompt of its own. */
+  readonly repeated: Sent | null
+  /** Name in the prompt. */
+  readonly asked: string
+  /** True if its key had been replaced before it was sent. */
+  readonly hasOldKey: boolean
+  /** `rotations` of the world when it was sent. */
+  readonly rotations: number
   /** Time, ms. */
   readonly at: number
   /** `losses` of the world when it was sent. */
@@ -41,6 +49,10 @@ interface SimulatedWorld {
   /** Number of gateways that died, or could not write the ends of their calls. */
   readonly losses: number
   readonly stops: number
+  /** Number of all keys that were replaced. */
+  readonly rotations: number
+  /** US dollars that bob may spend a day. */
+  readonly budget: number
   /** Attempts on record when the database was moved away; null while it is in its place. */
   readonly onRecord: ReadonlyMap<string, number> | null
   /** Times at which the windows of all rates ended. */
@@ -60,6 +72,7 @@ interface CallRow {
   readonly tokens_output: number | null
   readonly cost_usd: number | null
   readonly error_code: string | null
+  readonly cache: string
 }
 
 interface AttemptRow {
@@ -86,7 +99,7 @@ export function openRecords(file: string): CallRecords {
   const callsBy = (field: 'session_id' | 'id') =>
     db.prepare<[string], CallRow>(
       `SELECT id, state, status, key_name, resolved_provider, resolved_model, attempts, completed_at, tokens_input,
-         tokens_output, cost_usd, error_code FROM call_logs WHERE ${field} = ?`,
+         tokens_output, cost_usd, error_code, cache FROM call_logs WHERE ${field} = ?`,
     )
   const [calls, call] = [callsBy('session_id'), callsBy('id')]
   const attempts = db.prepare<[string], AttemptRow>(
@@ -114,8 +127,10 @@ export const attemptsOn = (records: CallRecords): Map<string, number> =>
       .map(({ place, count }) => [place, count]),
   )
 
+type AttemptsOf = Pick<SimulatedWorld, 'records' | 'inferences'> & Partial<Pick<SimulatedWorld, 'onRecord'>>
+
 /** Checks that an inference that has just arrived is on record. */
-export function checkInference(world: SimulatedWorld, { nonce, provider, model }: Inference): string | null {
+export function checkInference(world: AttemptsOf, { nonce, provider, model }: Inference): string | null {
   if (nonce === null) return `${provider} got an inference that no client asked for`
   const sent = world.inferences
     .get(nonce)!
@@ -132,29 +147,46 @@ export function checkInference(world: SimulatedWorld, { nonce, provider, model }
 
 /** Compares the record with what a client was told so far. */
 export function checkTold(world: SimulatedWorld, sent: Sent): string | null {
-  const { nonce, head, answer, event } = sent
+  const { nonce, head, answer } = sent
   if (!head || !answer || sent.isForgotten) return null
   const said = `${head.start} ${JSON.stringify(head.headers)} ${answer.body}`
   if (/sk-sim-|wbkey-/.test(said)) return `${nonce}: a secret reaches the client`
-  const others = [...said.matchAll(new RegExp(NONCE, 'g'))].filter(([other]) => other !== nonce)
+  const own = repeatedBy(sent).map((each) => each.nonce)
+  const others = [...said.matchAll(new RegExp(NONCE, 'g'))].filter(([other]) => !own.includes(other))
   if (others.length > 0) return `${nonce}: the client gets data of ${others[0]![0]}`
+  return checkRoute(world, sent)
+}
+
+/** Compares the record with what a client was told of its route. */
+function checkRoute(
+  { records }: { readonly records: CallRecords },
+  { nonce, head, event, isForgotten }: Sent,
+) {
+  if (!head || isForgotten) return null
   const id = head.headers['x-gateway-request-id']
   const status = Number(head.start.split(' ')[1])
   if (status >= 300 || id === undefined) return null
-  const record = world.records.call(id)
+  const record = records.call(id)
   if (!record) return `${nonce}: the client got the id ${id}, which is not on record`
   if (record.key_name !== event.key) return `${nonce}: the record belongs to ${record.key_name}`
-  const attempts = world.records.attempts(id)
-  const last = attempts.at(-1)!
+  const attempts = records.attempts(id)
+  const isHit = head.headers['x-gateway-cache'] === 'HIT'
+  if (isHit !== (record.cache === 'HIT')) return `${nonce}: the record says ${record.cache}`
+  const { provider, model } = attempts.at(-1) ?? {
+    provider: record.resolved_provider,
+    model: record.resolved_model,
+  }
   const told = `${head.headers['x-gateway-provider']}/${head.headers['x-gateway-model']} in ${head.headers['x-gateway-attempts']}`
   const count = attempts.filter(({ outcome }) => outcome !== 'not_sent').length
-  const isOnRecord = `${last.provider}/${last.model} in ${count}`
+  const isOnRecord = `${provider}/${model} in ${count}`
   if (told !== isOnRecord) return `${nonce}: the client was told ${told}; on record is ${isOnRecord}`
   return null
 }
 
 /** Checks the record of a gateway that died, as soon as the next one has opened it. */
-export function checkRecovered(world: SimulatedWorld & { readonly settledCalls: number }): string | null {
+export function checkRecovered(
+  world: Pick<SimulatedWorld, 'records' | 'sent' | 'inferences'> & { readonly settledCalls: number },
+): string | null {
   const { records, sent, inferences, settledCalls } = world
   if (records.count() < settledCalls) return 'calls that had ended are no longer on record'
   const left = records.all<{ what: string }>(
@@ -168,16 +200,14 @@ export function checkRecovered(world: SimulatedWorld & { readonly settledCalls: 
   if (left.length > 0) return left[0]!.what
   for (const each of sent) {
     if (each.isChecked || each.isForgotten) continue
-    const problem = checkTold(world, each) ?? checkLast(world, inferences.get(each.nonce) ?? [])
+    const problem = checkRoute(world, each) ?? checkLast(world, inferences.get(each.nonce) ?? [])
     if (problem) return problem
   }
   return null
 }
 
-const checkLast = (world: SimulatedWorld, inferences: readonly Inference[]): string | null =>
+const checkLast = (world: AttemptsOf, inferences: readonly Inference[]): string | null =>
   inferences.map((each) => checkInference(world, each)).find((problem) => problem !== null) ?? null
-
-const COST = (TOKENS.input * PRICE.input + TOKENS.output * PRICE.output) / 1e6
 
 /** Checks everything, once all calls have ended. */
 export function checkAll(world: SimulatedWorld): string | null {
@@ -211,8 +241,11 @@ function checkCall(world: SimulatedWorld, sent: Sent): string | null {
   const inferences = world.inferences.get(nonce) ?? []
   const start = head?.start ?? 'no answer'
   const { key, ask } = sent.event
+  if (sent.hasOldKey && (calls.length > 0 || inferences.length > 0 || start.includes(' 200 ')))
+    return `${nonce} has a key that was replaced, and gets ${start}`
   const mayBeRefused =
     (['bob', 'eve'].includes(key) && start.includes(' 429 ')) ||
+    (world.rotations !== sent.rotations && start.includes(' 401 ')) ||
     (ask === 'continue' && / 40[04] /.test(start) && sent.before?.event.key !== key)
   if (sent.before && sent.before.event.key !== key && inferences.length > 0)
     return `${nonce} continues ${sent.before.nonce}, which another key made`
@@ -239,20 +272,21 @@ function checkCall(world: SimulatedWorld, sent: Sent): string | null {
   if (left.length > 0) return `${nonce}: ${left[0]!.provider} got an inference that is no attempt`
   const last = inferences.at(-1)
   const isOdd = last?.deviation || ['breaks an event', 'sends garbage'].includes(last?.deed.how ?? '')
-  if (call.state === 'completed') {
+  const isHit = call.cache === 'HIT'
+  const wrong = isHit ? checkHit(world, sent, call) : null
+  if (wrong !== null) return wrong
+  if (call.state === 'completed' && !isHit) {
     if (!last?.isSent) return `${nonce} is completed, but no provider sent a whole answer`
     // Gemini's clients handle an unusable call of a tool themselves, so it is relayed as an answer.
     if (last.deviation?.concludes.end === 'failed' && last.deviation.cause !== 'end-malformed-call')
       return `${nonce} is completed, but ${last.deviation.id} is a failure`
-    const prompts = promptsOf(sent.event)
-    const hasUsage = !isOdd && !['list', 'upload', 'moderations'].includes(ask ?? '')
-    const isCounted =
-      call.tokens_input === prompts * TOKENS.input && call.tokens_output === prompts * TOKENS.output
-    if (hasUsage && !isCounted)
+    const usage = isOdd ? null : usageOf(sent.event)
+    if (usage && (call.tokens_input !== usage.input || call.tokens_output !== usage.output))
       return `${nonce}: tokens ${call.tokens_input}, ${call.tokens_output} on record`
     const cost = attempts.at(-1)!.cost_usd
-    if (hasUsage && (cost === null || Math.abs(cost - prompts * COST) > 1e-9))
-      return `${nonce} costs ${cost} on record, not ${prompts * COST}`
+    const due = usage && (usage.input * PRICE.input + usage.output * PRICE.output) / 1e6
+    if (due !== null && (cost === null || Math.abs(cost - due) > 1e-9))
+      return `${nonce} costs ${cost} on record, not ${due}`
   }
   const isCrashed = world.losses !== losses
   const isRight = last?.isSent && last.deed.how === 'answers'
@@ -279,12 +313,33 @@ function checkCall(world: SimulatedWorld, sent: Sent): string | null {
   return null
 }
 
-/** Amount that is set aside for each prompt of a call at least. */
-const SET_ASIDE = (MAX_TOKENS * PRICE.output) / 1e6
+/** Returns a request and those that it repeats, of the same key. */
+function repeatedBy(sent: Sent): Sent[] {
+  const all = [sent]
+  for (let each = sent.repeated; each; each = each.repeated)
+    if (each.event.key === sent.event.key) all.push(each)
+  return all
+}
+
+/** Checks a call that was answered from the cache. */
+function checkHit(world: SimulatedWorld, sent: Sent, call: CallRow): string | null {
+  const { nonce, answer } = sent
+  if (call.attempts > 0 || world.inferences.has(nonce)) return `${nonce} is a hit with an inference`
+  if (call.state === 'interrupted') return null
+  if (call.cost_usd !== 0) return `${nonce} is a hit that costs ${call.cost_usd}`
+  const same = repeatedBy(sent).find(
+    (each) => each !== sent && (!answer?.isWhole || each.answer!.body === answer.body),
+  )
+  if (!same) return `${nonce} is a hit, but no answer to this request was the same`
+  const [before] = world.records.calls(same.nonce)
+  if (before && before.state !== 'completed')
+    return `${nonce} is a hit of ${same.nonce}, which is ${before.state}`
+  return null
+}
 
 /** Checks that a key passes its budget by at most one call, and by what calls cost beyond the amounts set aside. */
 function checkBudget(world: SimulatedWorld): string | null {
-  const prompts = new Map(world.sent.map(({ nonce, event }) => [nonce, promptsOf(event)]))
+  const asides = new Map(world.sent.map(({ nonce, event }) => [nonce, asideOf(event)]))
   const days = new Map<string, { usd: number; most: number; beyond: number }>()
   const calls = world.records.all<{ day: string; nonce: string; cost: number }>(
     `SELECT date(created_at / 1000, 'unixepoch') AS day, session_id AS nonce, cost_usd AS cost FROM call_logs
@@ -292,12 +347,12 @@ function checkBudget(world: SimulatedWorld): string | null {
   )
   for (const { day, nonce, cost } of calls) {
     const { usd, most, beyond } = days.get(day) ?? { usd: 0, most: 0, beyond: 0 }
-    const over = Math.max(0, cost - SET_ASIDE * prompts.get(nonce)!)
+    const over = Math.max(0, cost - asides.get(nonce)!)
     days.set(day, { usd: usd + cost, most: Math.max(most, cost), beyond: beyond + over })
   }
   for (const [day, { usd, most, beyond }] of days)
-    if (usd > BUDGET_USD + most + beyond + 1e-9)
-      return `bob spent ${usd} on ${day}, with a budget of ${BUDGET_USD}; a call cost at most ${most}`
+    if (usd > world.budget + most + beyond + 1e-9)
+      return `bob spent ${usd} on ${day}, with a budget of ${world.budget}; a call cost at most ${most}`
   return null
 }
 

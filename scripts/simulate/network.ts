@@ -53,6 +53,11 @@ export class FarEnd {
     return this.isStalled && this.isOpen && this.#waiting.length > 0 && !this.socket.destroyed
   }
 
+  /** Bytes that the gateway holds for a reader that stalls. */
+  get unread(): number {
+    return this.isStalled && this.isOpen && !this.socket.destroyed ? this.socket.writableLength : 0
+  }
+
   stall(isStalled: boolean): void {
     this.isStalled = isStalled
     if (!isStalled) this.#schedule()

@@ -58,6 +58,8 @@ export interface Inference {
   readonly provider: string
   readonly model: string
   readonly deed: Deed
+  /** Key with which it was asked for. */
+  readonly key: string
   readonly deviation: Deviation | null
   /** True once all bytes of a right answer, or of a deviation, were sent. */
   isSent: boolean
@@ -67,7 +69,6 @@ export interface SimulatedProvider {
   readonly name: string
   readonly dialect: SimulatedDialect
   readonly origin: string
-  readonly key: string
 }
 
 /** Name of a client's request, with its key, as it is in prompts, answers and sessions. */
@@ -81,8 +82,8 @@ export const responseIdOf = (nonce: string): string => `resp_${nonce.replace('-'
 
 /** What a request asks for. */
 export interface ProviderAsk {
-  /** True if the gateway relays the answer without reading it. */
-  readonly isRelayed: boolean
+  /** Endpoint besides those of the dialect; null if it is the dialect's. */
+  readonly other: string | null
   readonly model: string
   readonly isStream: boolean
   readonly nonce: string | null
@@ -105,13 +106,14 @@ export function serveProvider(
     const json: { model?: string; stream?: boolean } = isJson ? JSON.parse(request.body) : {}
     const asked = [...request.body.matchAll(ASKED)]
     const nonce = asked.at(-1)?.[1] ?? NONCE.exec(request.start)?.[0] ?? null
-    const relayed = /\/v1\/(completions|moderations|files)/.exec(request.start)?.[1]
+    const other = /\/v1\/(completions|moderations|files|embeddings)/.exec(request.start)?.[1] ?? null
     const inPath = /\/models\/([^:]+):(\w+)/.exec(request.start)
     const isStream = inPath ? inPath[2] === 'streamGenerateContent' : json.stream === true
     const model = inPath ? decodeURIComponent(inPath[1]!) : (json.model ?? '')
-    const inference = arrived(request, { model, isStream, nonce, isRelayed: relayed !== undefined })
-    const answer = relayed && relayedAnswer(relayed, asked.length, inference, provider)
-    perform(provider, far, inference, isStream, dice, answer)
+    const inference = arrived(request, { model, isStream, nonce, other })
+    const answer = other && otherAnswer(other, asked.length, inference)
+    const isRelayed = answer !== null && other !== 'embeddings'
+    perform(provider, far, inference, { isStream, answer, isRelayed }, dice)
   }
   const reader = new HttpReader(() => {}, answer)
   far.listener = {
@@ -125,15 +127,14 @@ function perform(
   provider: SimulatedProvider,
   far: FarEnd,
   inference: Inference,
-  isStream: boolean,
+  { isStream, answer: other, isRelayed }: { isStream: boolean; answer: string | null; isRelayed: boolean },
   dice: Dice,
-  relayed: string | undefined,
 ): void {
   const { deed, deviation, nonce, model } = inference
   const { how, n } = deed
-  const text = wordsOf(provider, inference)
-  const answer = relayed ?? whole(provider.dialect, model, text.join(''), nonce)
-  const plain = isStream && relayed === undefined ? events(provider.dialect, model, text, nonce, n) : [answer]
+  const text = wordsOf(inference)
+  const answer = other ?? whole(provider.dialect, model, text.join(''), nonce)
+  const plain = isStream && other === null ? events(provider.dialect, model, text, nonce, n) : [answer]
   const pieces = (deviation && deviating(deviation, isStream)) ?? plain
   const status = how.startsWith('refuses') ? STATUSES[n % STATUSES.length]! : (deviation?.status ?? 200)
   const type = isStream && !how.startsWith('refuses') ? 'text/event-stream' : 'application/json'
@@ -199,14 +200,14 @@ function perform(
     'stops in the middle': part,
     'sends garbage': () => {
       send(GARBAGE[n % GARBAGE.length]!)
-      inference.isSent = relayed !== undefined && n % GARBAGE.length > 0 // such an answer is relayed as it is
+      inference.isSent = isRelayed && n % GARBAGE.length > 0 // such an answer is relayed as it is
     },
   }
   deeds[how]()
 }
 
 /** Returns the words of an answer, the first and the last with the name of its request. */
-const wordsOf = ({ key }: SimulatedProvider, { nonce, deed: { how, n } }: Inference): string[] => [
+const wordsOf = ({ key, nonce, deed: { how, n } }: Inference): string[] => [
   `said-${nonce}`,
   ...Array.from({ length: n % 12 }, () => (n % 20 === 19 ? LONG : ' word ')),
   how === 'tells its key' ? key : '',
@@ -243,16 +244,16 @@ const deviating = (deviation: Deviation, isStream: boolean): string[] | null => 
 
 const halves = (text: string): string[] => [text.slice(0, text.length >> 1), text.slice(text.length >> 1)]
 
-/** Returns the answer to a relayed request with some prompts. */
-function relayedAnswer(
-  what: string,
-  prompts: number,
-  { nonce, deed, model }: Inference,
-  { key }: SimulatedProvider,
-): string {
+/** Returns the answer of an endpoint besides those of the dialect, to a request with some prompts. */
+function otherAnswer(what: string, prompts: number, { nonce, deed, model, key }: Inference): string {
   const text = `said-${nonce} ${deed.how === 'tells its key' ? key : ''} end-${nonce}`
   const input = prompts * TOKENS.input
   const output = prompts * TOKENS.output
+  if (what === 'embeddings')
+    return JSON.stringify({
+      ...{ object: 'list', model, data: [{ object: 'embedding', index: 0, embedding: [0.5] }], note: text },
+      usage: { prompt_tokens: TOKENS.input, total_tokens: TOKENS.input },
+    })
   if (what === 'moderations') return JSON.stringify({ id: text, model, results: [{ flagged: false }] })
   if (what === 'completions')
     return JSON.stringify({

@@ -111,7 +111,9 @@ function runInverted(name: string): Promise<string> {
     '--seconds',
     values.seconds,
     '--shorten',
-    '40',
+    values.shorten,
+    '--deaths',
+    values.deaths,
   ]
   const child = spawn(process.execPath, ['--import', preload, import.meta.filename, ...options], {
     env: { ...process.env, WAYBILL_GUARD: name },

@@ -1,6 +1,6 @@
 // The gateway, the keys and the providers of a simulation, and what its clients send.
 import { createHash } from 'node:crypto'
-import type { Deed, SimulatedDialect, SimulatedProvider } from './provider.ts'
+import { type Deed, type SimulatedDialect, type SimulatedProvider, TOKENS } from './provider.ts'
 
 export const PROVIDERS: readonly SimulatedProvider[] = (
   [
@@ -14,46 +14,57 @@ export const PROVIDERS: readonly SimulatedProvider[] = (
   name,
   dialect,
   origin: `http://${name}.test`,
-  key: `sk-sim-${name}-0123456789`,
 }))
 
 export const KEY_NAMES = ['ann', 'bob', 'eve', 'root'] as const
 type KeyName = (typeof KEY_NAMES)[number]
-export const keyOf = (name: KeyName): string => `wbkey-${name}-0123456789`
+/** Number of times that the key of each client and provider was replaced, by name. */
+type Rotations = Readonly<Record<string, number>>
+export const keyOf = (name: KeyName, rotation = 0): string => `wbkey-${name}-${rotation}-0123456789`
+export const providerKeyOf = (name: string, rotations: Rotations): string =>
+  `sk-sim-${name}-${rotations[name] ?? 0}-0123456789`
 
 /** US dollars per million tokens. */
 export const PRICE = { input: 1_000, output: 2_000 }
-export const BUDGET_USD = 0.2
 export const RATE = { requests: 6, perMs: 10_000 }
 /** Output that every call asks for at most, tokens. */
-export const MAX_TOKENS = 20
+const MAX_TOKENS = 20
 
 /** Routes and direct models that calls name, with the dialect in which no call is translated. */
 export const MODELS: Readonly<Record<string, SimulatedDialect | null>> = {
   auto: 'chat',
   mix: null,
+  cached: 'chat',
   'one/m-one': 'chat',
   'anth/m-anth': 'messages',
   'resp/m-resp': 'responses',
   'gem/m-gem': 'gemini',
 }
 
+interface Settings {
+  readonly durability: string
+  readonly budget: number
+  readonly reloads: number
+  readonly rotations: Rotations
+}
+
 /** Writes the configuration. */
-export const configurationIn = ({ durability, reloads }: { durability: string; reloads: number }): string =>
+export const configurationIn = ({ durability, budget, reloads, rotations }: Settings): string =>
   `server: { host: 127.0.0.1, port: 0, memory: 64MiB, max_calls: 90, headers_timeout: 1h, request_timeout: 1h }
 data: nowhere
 durability: ${durability}
 providers:
-${PROVIDERS.map(({ name, dialect, origin }) => `  ${name}: { dialect: ${dialect}, base_url: "${origin}${dialect === 'gemini' ? '/v1beta' : '/v1'}", key: $${name} }`).join('\n')}
+${PROVIDERS.map(({ name, dialect, origin }) => `  ${name}: { dialect: ${name === 'one' ? '[chat, embeddings]' : dialect}, base_url: "${origin}${dialect === 'gemini' ? '/v1beta' : '/v1'}", key: $${name} }`).join('\n')}
 models: { ${PROVIDERS.map(({ name }) => `${name}/m-${name}: { price: { input: ${PRICE.input}, output: ${PRICE.output} } }`).join(', ')} }
 routes:
   auto: { targets: [{ model: one/m-one }, { model: two/m-two }] }
+  cached: { cache: true, targets: [{ model: two/m-two }, { model: one/m-one }] }
   mix: { strategy: weighted, targets: [{ model: anth/m-anth, weight: ${1 + (reloads % 3)} }, { model: one/m-one }, { model: gem/m-gem }, { model: resp/m-resp }] }
 resilience: { connect: 2s, stream_first_event: 4s, answer: 8s, idle: 4s, retries: 1, cooldown: ${reloads % 2 === 0 ? '3s' : '0s'} }
 passthrough: [completions, moderations, files]
 responses: { store: { enabled: true, key: $STORE } }
 keys:
-${KEY_NAMES.map((name) => `  - { name: ${name}, role: ${name === 'root' ? 'admin' : 'client'}, digest: "sha256:${createHash('sha256').update(keyOf(name)).digest('hex')}"${name === 'bob' ? `, budget: { usd: ${BUDGET_USD}, per: day }` : name === 'eve' ? `, rate: { requests: ${RATE.requests}, per: ${RATE.perMs / 1000}s }` : ''} }`).join('\n')}
+${KEY_NAMES.map((name) => `  - { name: ${name}, role: ${name === 'root' ? 'admin' : 'client'}, digest: "sha256:${createHash('sha256').update(keyOf(name, rotations[name])).digest('hex')}"${name === 'bob' ? `, budget: { usd: ${budget}, per: day }` : name === 'eve' ? `, rate: { requests: ${RATE.requests}, per: ${RATE.perMs / 1000}s }` : ''} }`).join('\n')}
 `
 
 export const MANNERS = [
@@ -65,10 +76,19 @@ export const MANNERS = [
   'sends slowly',
   'closes its side',
   'pipelines',
+  'uses an old key',
 ] as const
 
-/** Calls besides those of the four dialects. The gateway relays all but `continue` without reading them. */
-export const ASKS = ['completions', 'moderations', 'list', 'upload', 'continue', 'socket'] as const
+/** Calls besides those of the four dialects. */
+export const ASKS = [
+  'completions',
+  'moderations',
+  'list',
+  'upload',
+  'continue',
+  'socket',
+  'embeddings',
+] as const
 type Ask = (typeof ASKS)[number]
 
 /** A call of a client. */
@@ -83,6 +103,8 @@ export interface CallEvent {
   /** Words of the prompt. */
   readonly size: number
   readonly client: (typeof MANNERS)[number]
+  /** True if the client repeats an earlier request, whose answer was whole, with all of its bytes. */
+  readonly again: boolean
   /** Number of such calls at once. */
   readonly times: number
   /** Ways in which the providers answer the attempts, in their order; then rightly. */
@@ -93,7 +115,19 @@ export interface CallEvent {
 }
 
 /** Prompts of a call. */
-export const promptsOf = ({ ask, n }: CallEvent): number => (ask === 'completions' ? 1 + (n % 20) : 1)
+const promptsOf = ({ ask, n }: CallEvent): number => (ask === 'completions' ? 1 + (n % 20) : 1)
+
+/** Tokens that a provider reports for a call; null for calls whose answers have no usage. */
+export function usageOf(event: CallEvent): { readonly input: number; readonly output: number } | null {
+  const prompts = promptsOf(event)
+  if (event.ask === 'embeddings') return { input: TOKENS.input, output: 0 }
+  if (['list', 'upload', 'moderations'].includes(event.ask ?? '')) return null
+  return { input: prompts * TOKENS.input, output: prompts * TOKENS.output }
+}
+
+/** Returns the amount that is set aside for a call at least, in US dollars. */
+export const asideOf = (event: CallEvent): number =>
+  event.ask === 'embeddings' ? 0 : (promptsOf(event) * MAX_TOKENS * PRICE.output) / 1e6
 
 /** Headers that no message may set. */
 const ODD_HEADERS = ['trailer', 'host', 'transfer_encoding', 'content_length', 'authorization', 'upgrade']
@@ -128,6 +162,8 @@ export function requestOf(event: CallEvent, nonce: string, previous: string | un
           max_tokens: MAX_TOKENS,
         }),
       }
+    case 'embeddings':
+      return { path: '/v1/embeddings', body: JSON.stringify({ model: 'one/m-one', input: content }) }
     case 'moderations':
       return { path: '/v1/moderations', body: JSON.stringify({ model: 'one/m-one', input: content }) }
     case 'socket':
@@ -153,7 +189,7 @@ export function requestOf(event: CallEvent, nonce: string, previous: string | un
   }
 }
 
-function requestIn({ dialect, model, stream }: CallEvent, content: string): ClientRequest {
+function requestIn({ dialect, model, stream, n }: CallEvent, content: string): ClientRequest {
   const messages = [{ role: 'user', content }]
   switch (dialect) {
     case 'chat':
@@ -169,7 +205,13 @@ function requestIn({ dialect, model, stream }: CallEvent, content: string): Clie
     case 'responses':
       return {
         path: '/v1/responses',
-        body: JSON.stringify({ model, input: content, stream, store: false, max_output_tokens: MAX_TOKENS }),
+        body: JSON.stringify({
+          model,
+          input: content,
+          stream,
+          store: n % 2 === 0,
+          max_output_tokens: MAX_TOKENS,
+        }),
       }
     case 'gemini':
       return {

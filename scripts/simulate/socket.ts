@@ -9,17 +9,26 @@ const MAX_ASKED = 24
 export class ClientSocket implements FarListener {
   readonly far: FarEnd
   readonly key: CallEvent['key']
+  /** The key in the handshake. */
+  readonly secret: string
   asked = 0
   #isOpen = false
   #bytes: Buffer = Buffer.alloc(0)
-  /** Messages that wait for the handshake. */
-  #waiting: Buffer[] = []
+  /** Work that waits for the handshake. */
+  #waiting: (() => void)[] = []
   readonly #heard: (message: string) => void
   readonly #gone: () => void
 
-  constructor(far: FarEnd, key: CallEvent['key'], heard: (message: string) => void, gone: () => void) {
+  constructor(
+    far: FarEnd,
+    key: CallEvent['key'],
+    secret: string,
+    heard: (message: string) => void,
+    gone: () => void,
+  ) {
     this.far = far
     this.key = key
+    this.secret = secret
     this.#heard = heard
     this.#gone = gone
   }
@@ -28,10 +37,16 @@ export class ClientSocket implements FarListener {
     return this.far.isOpen && !this.far.isStalled && this.asked < MAX_ASKED
   }
 
-  send(text: string): void {
-    const bytes = frame(TEXT, Buffer.from(text))
-    if (this.#isOpen) this.far.send(bytes)
-    else this.#waiting.push(bytes)
+  /** Sends a message some times. */
+  send(text: string, times = 1): void {
+    const one = frame(TEXT, Buffer.from(text))
+    const bytes = Buffer.concat(Array.from({ length: times }, () => one))
+    this.whenOpen(() => this.far.send(bytes))
+  }
+
+  whenOpen(work: () => void): void {
+    if (this.#isOpen) work()
+    else this.#waiting.push(work)
   }
 
   data(bytes: Buffer): void {
@@ -49,7 +64,7 @@ export class ClientSocket implements FarListener {
     }
     this.#isOpen = true
     this.#bytes = this.#bytes.subarray(end + 4)
-    for (const each of this.#waiting.splice(0)) this.far.send(each)
+    for (const work of this.#waiting.splice(0)) work()
   }
 
   /** Reads the next frame, if all of it has arrived. */

@@ -23,7 +23,7 @@ import {
   openRecords,
   type Sent,
 } from './invariants.ts'
-import { type FarEnd, HttpReader, type Message, Network, type Reach } from './network.ts'
+import { HttpReader, type Message, Network, type Reach } from './network.ts'
 import {
   deviationOf,
   type Inference,
@@ -33,12 +33,21 @@ import {
   type SimulatedProvider,
   serveProvider,
 } from './provider.ts'
-import { type CallEvent, configurationIn, KEY_NAMES, keyOf, PROVIDERS, requestOf } from './setup.ts'
+import {
+  type CallEvent,
+  configurationIn,
+  KEY_NAMES,
+  keyOf,
+  PROVIDERS,
+  providerKeyOf,
+  requestOf,
+} from './setup.ts'
 import { ClientSocket } from './socket.ts'
 import { Dice, type VirtualClock } from './time.ts'
 
 /** Parent of all directories: in memory, because a real disk waits for each sync. */
 const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+process.env.TMPDIR = PLACE // for the gateway's own lock
 
 /** Directory with an empty database, of which each history gets a copy. */
 let blank: string | undefined
@@ -52,14 +61,9 @@ function blankDatabase(): string {
 }
 
 /** Messages of a flood: the answers are larger than what the gateway may hold for one reader. */
-const FLOOD = 4_000
-const MAX_UNREAD_BYTES = 2 ** 19
-
-/** Checks that the gateway holds little for a client that reads nothing. */
-const overfull = (who: string, { socket: { writableLength } }: FarEnd): string | null =>
-  writableLength > MAX_UNREAD_BYTES
-    ? `${who}: the gateway holds ${writableLength} bytes that nobody reads`
-    : null
+const [FLOOD, FLOODS] = [1_000, 16]
+/** Two of the longest answers. */
+const MAX_UNREAD_BYTES = 2 ** 20 * 1.5
 
 const UPGRADE =
   'connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: MDEyMzQ1Njc4OWFiY2RlZg=='
@@ -72,10 +76,13 @@ const READS = 14
 /** Number of the read of /readyz. */
 const READYZ = 7
 
-const CALM = ['call', 'wait', 'read', 'reload', 'jump', 'backup', 'settle']
+const CALM = ['call', 'wait', 'read', 'reload', 'rotate', 'jump', 'backup', 'settle']
 const isCalm = (event: Event): boolean =>
   CALM.includes(event.kind) &&
   (event.kind !== 'call' || (event.client === 'reads' && event.deeds.every(({ how }) => how === 'answers')))
+
+/** Owners of keys that may be replaced. */
+const OWNERS: readonly string[] = [...KEY_NAMES, ...PROVIDERS.map(({ name }) => name)]
 
 /** Names the key whose request or response this is. */
 const OWNER = /\bn\d+[-_](ann|bob|eve|root)\b/g
@@ -94,6 +101,8 @@ export class SimulatedWorld {
   readonly dice: Dice
   readonly journal: string[] = []
   readonly ledger: Inference[] = []
+  /** The last request with a prompt, by the name in the prompt. */
+  readonly #askers = new Map<string, Sent>()
   /** Inferences by the client's request. */
   readonly inferences = new Map<string, Inference[]>()
   readonly sent: Sent[] = []
@@ -129,7 +138,13 @@ export class SimulatedWorld {
   finding: string | null = null
   readonly #root: string
   readonly #durability: string
+  /** US dollars that bob may spend a day. */
+  readonly budget: number
   #reloads = 0
+  /** Number of times that the key of each client and provider was replaced, by name. */
+  readonly #rotations: Record<string, number> = {}
+  /** Number of all replaced keys. */
+  rotations = 0
   #gateway: Gateway | null = null
   #network!: Network
   #disk!: SimulatedDisk
@@ -158,6 +173,7 @@ export class SimulatedWorld {
       ['process', 3],
       ['full', 1],
     ])
+    this.budget = dice.pick([0.2, 2])
     mkdirSync(this.#directory(), { mode: 0o700 })
     copyFileSync(blankDatabase(), databaseFile(this.#directory()))
   }
@@ -172,6 +188,9 @@ export class SimulatedWorld {
         await this.#do(event)
         await this.turns(event.turns)
         await this.#dieIfDue()
+        for (const { key, far } of this.#sockets)
+          if (far.unread > MAX_UNREAD_BYTES)
+            this.fail(`the gateway holds ${far.unread} bytes for a socket of ${key} that nobody reads`)
         if (this.#disk.refuses === 'no openings' && this.#isRefused) this.#read(READYZ)
         if (this.finding) break
       }
@@ -208,10 +227,14 @@ export class SimulatedWorld {
 
   #directory = (): string => join(this.#root, `life-${this.#life}`)
   #load = (): Loaded => {
-    const text = configurationIn({ durability: this.#durability, reloads: this.#reloads })
-    const env = { STORE, ...Object.fromEntries(PROVIDERS.map(({ name, key }) => [name, key])) }
-    const loaded = parsed.get(text) ?? parseConfig(text, 'simulated.yaml', { env })
-    parsed.set(text, loaded)
+    const rotations = this.#rotations
+    const [durability, budget, reloads] = [this.#durability, this.budget, this.#reloads]
+    const text = configurationIn({ durability, budget, reloads, rotations })
+    const keys = PROVIDERS.map(({ name }) => [name, providerKeyOf(name, rotations)])
+    const name = `${text}${keys}`
+    const env = { STORE, ...Object.fromEntries(keys) }
+    const loaded = parsed.get(name) ?? parseConfig(text, 'simulated.yaml', { env })
+    parsed.set(name, loaded)
     return { ...loaded, config: { ...loaded.config, data: this.#directory() } }
   }
 
@@ -287,7 +310,8 @@ export class SimulatedWorld {
     try {
       claim(directory, this.clock.now()).release()
       const records = openRecords(databaseFile(directory))
-      const problem = checkRecovered({ ...this, records, settledCalls: this.#settledCalls })
+      const { sent, inferences } = this
+      const problem = checkRecovered({ records, sent, inferences, settledCalls: this.#settledCalls })
       records.close()
       if (problem !== null)
         this.fail(`if the gateway died ${what}, ${Math.floor(part * 100)} % written: ${problem}`)
@@ -321,6 +345,7 @@ export class SimulatedWorld {
       this.#gateway = null
       this.records?.close()
       if (gateway) await this.#during(gateway.close(0))
+      this.#forgetMemory()
       this.#disk.forget()
       const last = this.#directory()
       this.#life++
@@ -387,6 +412,9 @@ export class SimulatedWorld {
         this.#gateway!.reload(this.#load)
         this.note('reload')
         break
+      case 'rotate':
+        this.#rotate(OWNERS[event.n % OWNERS.length]!)
+        break
       case 'jump':
         this.clock.jump(event.ms)
         this.breaks.push(this.clock.monotonic())
@@ -410,6 +438,7 @@ export class SimulatedWorld {
     await this.#during(gateway.close(1_000))
     if (this.#isDead) return
     this.#gateway = null
+    this.#forgetMemory()
     await this.clock.advance(100, this.turns) // what was written arrives after the end of the process, too
     this.#network.sever()
     this.records.close()
@@ -426,6 +455,20 @@ export class SimulatedWorld {
     this.#disk.move(areGone)
     this.note(`the database is ${areGone ? 'gone' : 'back'}`)
     if (!areGone) this.onRecord = null
+  }
+
+  /** Replaces a key, as its owner and the operator do. The old one is valid no longer. */
+  #rotate(name: string): void {
+    this.#rotations[name] = 1 + (this.#rotations[name] ?? 0)
+    this.rotations++
+    this.#gateway!.reload(this.#load)
+    this.note(`${name} has another key`)
+  }
+
+  /** Returns a client's key; `isOld`: the one before, if there is one. */
+  #secretOf(key: CallEvent['key'], isOld = false): string {
+    const rotation = this.#rotations[key] ?? 0
+    return keyOf(key, isOld ? Math.max(0, rotation - 1) : rotation)
   }
 
   /** Copies the database, while all calls have ended. */
@@ -447,8 +490,14 @@ export class SimulatedWorld {
     this.losses++
   }
 
-  #call(event: CallEvent): void {
+  #call(drawn: CallEvent): void {
+    const repeated = drawn.again ? this.#repeatable(drawn.n) : null
+    const { key, client, deeds } = drawn
+    const event = repeated ? { ...repeated.event, key, client, deeds } : drawn
     const nonce = `n${this.calls++}-${event.key}`
+    const asked = repeated?.asked ?? nonce
+    const isOld = event.client === 'uses an old key'
+    const secret = this.#secretOf(event.key, isOld)
     const isKept = (each: Sent) =>
       each.event.ask === 'continue' && each.answer?.isWhole && each.head?.start.includes(' 200 ')
     const kept = event.ask === 'continue' ? this.sent.filter(isKept) : []
@@ -458,10 +507,10 @@ export class SimulatedWorld {
       path,
       type,
       body,
-    } = requestOf(event, nonce, before ? responseIn(before) : undefined)
+    } = requestOf(event, asked, before ? responseIn(before) : undefined)
     const head = [
       `${method} ${path} HTTP/1.1`,
-      ...['host: localhost', `authorization: Bearer ${keyOf(event.key)}`, `x-session-id: ${nonce}`],
+      ...['host: localhost', `authorization: Bearer ${secret}`, `x-session-id: ${nonce}`],
       ...(method === 'POST' ? [`content-length: ${Buffer.byteLength(body)}`] : []),
       ...(method === 'POST' ? [`content-type: ${type ?? 'application/json'}`] : []),
       ...(event.ask === null && event.dialect === 'messages' ? ['anthropic-version: 2023-06-01'] : []),
@@ -471,6 +520,10 @@ export class SimulatedWorld {
       nonce,
       event,
       before,
+      asked,
+      repeated,
+      hasOldKey: secret !== this.#secretOf(event.key),
+      rotations: this.rotations,
       losses: this.losses,
       stops: this.stops,
       at: this.clock.monotonic(),
@@ -483,14 +536,24 @@ export class SimulatedWorld {
       far: null!,
     }
     this.sent.push(sent)
+    this.#askers.set(asked, sent)
     this.note(
-      `${nonce} ${event.ask ?? event.dialect} ${event.model}${event.stream ? ' streamed' : ''}, ${event.client}`,
+      `${nonce} ${event.ask ?? event.dialect} ${event.model}${event.stream ? ' streamed' : ''}, ${event.client}${repeated ? `, as ${repeated.nonce}` : ''}`,
     )
     if (event.ask === 'socket') {
-      this.#ask(sent, body)
+      this.#ask(sent, body, secret)
       return
     }
     this.#request(sent, request)
+  }
+
+  /** Returns a request that may be repeated: the last one with its prompt, so that an inference names its request. */
+  #repeatable(n: number): Sent | null {
+    const isWhole = ({ answer }: Sent) => answer?.isWhole === true && answer.start.includes(' 200 ')
+    const some = [...this.#askers.values()].filter(
+      (each) => [null, 'embeddings'].includes(each.event.ask) && each.isOver && isWhole(each),
+    )
+    return some[n % Math.max(1, some.length)] ?? null
   }
 
   /** Sends a call over a connection of its own. */
@@ -544,22 +607,23 @@ export class SimulatedWorld {
 
   /** Sends many messages over a socket, and reads none of the answers. */
   #flood(key: CallEvent['key']): void {
-    const socket = this.#socketOf(key)
-    socket.far.stall(true)
+    const socket = this.#socketOf(key, this.#secretOf(key))
     for (const each of this.sent) if (each.far === socket.far) each.hasLeft = true
-    for (let n = 0; n < FLOOD; n++) socket.send('1')
+    socket.whenOpen(() => socket.far.stall(true))
+    for (let n = 0; n < FLOODS; n++) socket.send('1', FLOOD)
     this.note(`${key} floods a socket`)
   }
 
   /** Returns a socket of a key; opens one if there is none with room. */
-  #socketOf(key: CallEvent['key']): ClientSocket {
-    const usable = this.#sockets.find((each) => each.key === key && each.hasRoom)
+  #socketOf(key: CallEvent['key'], secret: string): ClientSocket {
+    const usable = this.#sockets.find((each) => each.secret === secret && each.hasRoom)
     if (usable) return usable
     let socket!: ClientSocket
     const far = this.#network.connect((far) => {
       socket = new ClientSocket(
         far,
         key,
+        secret,
         (text) => this.#heard(socket, text),
         () => {
           this.#sockets = this.#sockets.filter((each) => each !== socket)
@@ -569,15 +633,15 @@ export class SimulatedWorld {
       return socket
     })
     far.send(
-      `GET /v1/responses HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${keyOf(key)}\r\n${UPGRADE}\r\n\r\n`,
+      `GET /v1/responses HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${secret}\r\n${UPGRADE}\r\n\r\n`,
     )
     this.#sockets.push(socket)
     return socket
   }
 
   /** Sends a call over a socket. */
-  #ask(sent: Sent, body: string): void {
-    const socket = this.#socketOf(sent.event.key)
+  #ask(sent: Sent, body: string, secret: string): void {
+    const socket = this.#socketOf(sent.event.key, secret)
     socket.asked++
     sent.far = socket.far
     socket.send(body)
@@ -623,23 +687,33 @@ export class SimulatedWorld {
   #arrived(
     provider: SimulatedProvider,
     request: Message,
-    { model, isStream, nonce, isRelayed }: ProviderAsk,
+    { model, isStream, nonce: asked, other }: ProviderAsk,
   ): Inference {
-    const event = nonce === null ? undefined : this.sent.find((each) => each.nonce === nonce)?.event
+    const sent = this.#askers.get(asked ?? '')
+    const { nonce, event } = sent ?? { nonce: null, event: undefined }
     const before = this.inferences.get(nonce ?? '') ?? []
     const deed = event?.deeds[before.length] ?? { how: 'answers', n: 3 }
-    const deviation = isRelayed ? null : deviationOf(provider.dialect, deed, isStream)
-    const inference: Inference = { nonce, provider: provider.name, model, deed, deviation, isSent: false }
+    const deviation = other === null ? deviationOf(provider.dialect, deed, isStream) : null
+    const wire = `${request.start} ${JSON.stringify(request.headers)} ${request.body}`
+    const key = /sk-sim-[\w-]+/.exec(wire)?.[0] ?? 'none'
+    const inference: Inference = {
+      nonce,
+      provider: provider.name,
+      model,
+      deed,
+      key,
+      deviation,
+      isSent: false,
+    }
     this.ledger.push(inference)
     this.inferences.set(nonce ?? '', [...before, inference])
     this.note(`inference ${nonce} ${provider.name}/${model} ${deed.how}`)
-    const wire = `${request.start} ${JSON.stringify(request.headers)} ${request.body}`
-    const foreign = [...wire.matchAll(OWNER)].find(([, owner]) => owner !== event?.key)
+    const foreign = [...wire.matchAll(OWNER)].find(([name, owner]) => owner !== event?.key && name !== asked)
     if (event && foreign) this.fail(`${nonce}: ${provider.name} gets ${foreign[0]} of another key`)
     if (wire.includes('wbkey-')) this.fail(`${provider.name} gets a client's key`)
-    for (const other of PROVIDERS)
-      if (other !== provider && wire.includes(other.key))
-        this.fail(`${provider.name} gets the key of ${other.name}`)
+    const isOld = sent?.rotations === this.rotations && key !== providerKeyOf(provider.name, this.#rotations)
+    if (isOld || !key.startsWith(`sk-sim-${provider.name}-`))
+      this.fail(`${provider.name} gets the key ${key}`)
     if (this.#isDead) this.#late.push(inference)
     else this.#hold(checkInference(this, inference))
     return inference
@@ -689,7 +763,9 @@ export class SimulatedWorld {
       end: () => far.cut(false),
       gone() {},
     }))
-    far.send(`GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${keyOf(key)}\r\n\r\n`)
+    far.send(
+      `GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${this.#secretOf(key)}\r\n\r\n`,
+    )
   }
 
   /** Lets all calls end, and checks everything. */
@@ -712,13 +788,9 @@ export class SimulatedWorld {
     for (const each of this.sent) {
       if (each.far.isBlocked && !this.#isDead)
         this.fail(`${each.nonce}: the gateway still holds an answer that nobody reads`)
-      this.#hold(overfull(each.nonce, each.far))
       each.far.stall(false)
     }
-    for (const { far, key } of [...this.#sockets]) {
-      this.#hold(overfull(`a socket of ${key}`, far))
-      far.stall(false)
-    }
+    for (const { far } of [...this.#sockets]) far.stall(false)
     await this.clock.advance(10_000, this.turns)
     for (const each of [...this.#sockets]) each.far.cut(false)
     this.#read(3 + READS * KEY_NAMES.indexOf('bob'), ({ reserved_usd: usd }) => {
@@ -739,6 +811,12 @@ export class SimulatedWorld {
     this.records?.close()
     if (this.#gateway) await this.#during(this.#gateway.close(0))
     this.#disk.forget()
+    this.#forgetMemory()
+  }
+
+  /** A process that has ended holds no memory. */
+  #forgetMemory(): void {
     for (const each of this.shares) each.drop()
+    this.shares.clear()
   }
 }
