@@ -27,6 +27,10 @@ const cases: [text: string, masked: string][] = [
   [String.raw`open C:\Users\Ann\app\main.ts`, 'open <folder>/main.ts'],
   ['and/or 1/2 a/b/c', 'and/or 1/2 a/b/c'],
   ['https://example.com/a/b/c', 'https://example.com/a/b/c'],
+  [
+    'x-anthropic-billing-header: cc_version=2.1.117.48f; cc_entrypoint=cli; cch=71fea;',
+    'x-anthropic-billing-header: <billing>',
+  ],
   ['http://127.0.0.1:43121/v1', 'http://127.0.0.1:<port>/v1'],
 ]
 for (const [text, masked] of cases)

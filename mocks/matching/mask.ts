@@ -72,6 +72,9 @@ const FILE_LINE = new RegExp(
 const maskedFile = (_line: string, mode: string | undefined, size: string): string =>
   mode === undefined ? 'total <size>' : `${mode} ${mode.startsWith('-') ? size : '<size>'} <time>`
 
+/** The line in which Claude Code tells its version, and often a digest of the request, for billing. */
+const BILLING = /^(x-anthropic-billing-header: ).*$/gm
+
 const PORT = /\b(localhost|127\.0\.0\.1|\[::1\]):\d{2,5}\b/g
 
 /**
@@ -100,6 +103,7 @@ export function createVolatileMask(
       const ms = digits.length === 10 ? Number(digits) * 1000 : Number(digits)
       return Math.abs(ms - now) < 2 * DAY_MS ? '<time>' : digits
     })
+    masked = masked.replace(BILLING, '$1<billing>')
     for (const pattern of IDS) masked = masked.replace(pattern, numbered)
     masked = masked.replace(TAGGED_DURATION, '$1<duration>')
     if (isResult)
