@@ -8,7 +8,9 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
-import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
+import { detached } from '../shared/boundary.ts'
+import { sleep } from '../shared/clock.ts'
+import { CLI, ENVIRONMENT, runCli } from '../test/test-cli.ts'
 import { type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
 
@@ -37,6 +39,34 @@ for (let turn = 1; turn <= Number(process.env.TURNS); turn++) {
 }
 `
 
+/** A program whose second agent runs beside the first. A turn says whether it is done, and the last one waits for it. */
+const TWO_AGENTS = `
+const ask = async (...contents) => {
+  const messages = contents.map((content) => ({ role: 'user', content }))
+  const answer = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: 'Bearer ' + process.env.OPENAI_API_KEY,
+      'x-gateway-session-id': process.env.OWN_SESSION ?? process.env.WAYBILL_SESSION_ID,
+    },
+    body: JSON.stringify({ model: 'auto', messages }),
+  })
+  if (answer.status !== 200) {
+    console.log(answer.status + ' ' + (await answer.text()))
+    process.exit(3)
+  }
+  return answer.text()
+}
+let isDone = false
+await ask('turn 1')
+const second = ask('look').then(() => (isDone = true))
+for (const turn of [2, 3]) await ask('turn ' + turn, 'done: ' + isDone)
+await second
+await ask('turn 4', 'done: ' + isDone)
+console.log('end')
+`
+
 /** Each answer is another one, so that only a replay says the same twice. It names the program's directory. */
 function changing(): Script {
   let count = 0
@@ -55,17 +85,23 @@ function changing(): Script {
   }
 }
 
-const start = (t: TestContext) =>
+const start = (t: TestContext, script = changing()) =>
   testGateway(t, {
-    providers: { alpha: changing() },
+    providers: { alpha: script },
     env: { WAYBILL_RESPONSES_KEY: 'k'.repeat(44) },
     config: `routes: { auto: { targets: [ { model: alpha/m } ] } }
 keys: [ { name: k, digest: "sha256:${createHash('sha256').update(KEY).digest('hex')}" } ]`,
   })
 
-async function waybill(t: TestContext, args: readonly string[], env: Record<string, string>, cwd?: string) {
+async function waybill(
+  t: TestContext,
+  args: readonly string[],
+  env: Record<string, string>,
+  cwd?: string,
+  program = AGENT,
+) {
   const file = join(temporaryDirectory(t), 'agent.mjs')
-  writeFileSync(file, AGENT)
+  writeFileSync(file, program)
   const child = spawn(process.execPath, [CLI, ...args, '--', process.execPath, file], {
     env: { ...ENVIRONMENT, HOME: homedir(), WAYBILL_KEY: KEY, TURNS: '4', ...env },
     cwd,
@@ -81,16 +117,26 @@ const headers = { authorization: `Bearer ${KEY}` }
 const recorded = async (gateway: TestGateway, filter: string) =>
   (await gateway.get(`/api/usage/request-logs?${filter}`, { headers })).json.data
 
-/** Runs the program, and returns its answers once all calls are kept. */
-async function keep(t: TestContext, gateway: TestGateway, HOME = homedir(), cwd?: string) {
-  const run = await waybill(t, ['run', '--keep', '--url', gateway.url], { OWN_SESSION: 'first', HOME }, cwd)
-  assert.equal(run.code, 0, run.stderr)
-  const calls = await recorded(gateway, 'session_id=first')
-  assert.equal(calls.length, 4)
+/** Waits until calls are kept. */
+async function allKept(gateway: TestGateway, calls: readonly { readonly id: string }[]) {
   for (const { id } of calls)
     await until('the call is kept', async () => {
       return (await gateway.get(`/api/usage/request-logs/${id}/kept`, { headers })).status === 200
     })
+}
+
+/** Runs the program, and returns its answers once all calls are kept. */
+async function keep(
+  t: TestContext,
+  gateway: TestGateway,
+  { HOME = homedir(), cwd, program }: { HOME?: string; cwd?: string; program?: string } = {},
+) {
+  const env = { OWN_SESSION: 'first', HOME }
+  const run = await waybill(t, ['run', '--keep', '--url', gateway.url], env, cwd, program)
+  assert.equal(run.code, 0, run.stderr)
+  const calls = await recorded(gateway, 'session_id=first')
+  assert.equal(calls.length, program === TWO_AGENTS ? 5 : 4)
+  await allKept(gateway, calls)
   return { answers: run.answers, calls: calls.reverse(), stderr: run.stderr }
 }
 
@@ -125,18 +171,14 @@ test('with --live a branch is a session of its own, kept, with its parent on rec
   assert.equal(gateway.received(), spent + 2)
   const children = await recorded(gateway, `parent_id=${calls[1].id}`)
   assert.equal(children.length, 2)
-  for (const { session_id, id } of children) {
-    assert.notEqual(session_id, 'first')
-    await until('the branch is kept', async () => {
-      return (await gateway.get(`/api/usage/request-logs/${id}/kept`, { headers })).status === 200
-    })
-  }
+  for (const { session_id } of children) assert.notEqual(session_id, 'first')
+  await allKept(gateway, children)
 })
 
 test('in another directory with another home, the answers name that directory, and only what else differs is told (STEP-05)', async (t) => {
   const gateway = await start(t)
   const [from, to] = [temporaryDirectory(t), temporaryDirectory(t)]
-  const { answers, calls } = await keep(t, gateway, temporaryDirectory(t), from)
+  const { answers, calls } = await keep(t, gateway, { HOME: temporaryDirectory(t), cwd: from })
   assert.match(answers[0]!, new RegExp(`${from}/page-1`))
   const spent = gateway.received()
   const HOME = temporaryDirectory(t)
@@ -202,5 +244,67 @@ test('a call that differs from its step is refused, and the difference is told (
     assert.match((await waybill(t, [...args, '--url', gateway.url], {})).stderr, told)
   await gateway.get('/api/kept/first', { method: 'DELETE', headers })
   const gone = await waybill(t, ['replay', 'first', '--until', '1', '--url', gateway.url], {})
-  assert.match(gone.stderr, /step 1 of the session is not kept/)
+  assert.match(gone.stderr, /step 1 is not kept/)
+})
+
+test('agents that ran in parallel get their answers in the order of the session (STEP-05)', async (t) => {
+  let third = () => {}
+  const isThird = new Promise<void>((resolve) => (third = resolve))
+  // The answer that the second agent waits for comes well after the first agent's third turn.
+  const gateway = await start(t, (response, received) => {
+    const text = JSON.stringify(received.json)
+    const reply = () => answer('Yes.')(response, received)
+    if (text.includes('look')) detached(isThird.then(() => sleep(200)).then(reply), () => response.destroy())
+    else reply()
+    if (text.includes('turn 3')) third()
+  })
+  const { calls } = await keep(t, gateway, { program: TWO_AGENTS })
+  const spent = gateway.received()
+  const replay = (until: number, ...more: string[]) =>
+    waybill(
+      t,
+      ['replay', 'first', '--until', `${until}`, ...more, '--url', gateway.url],
+      {},
+      undefined,
+      TWO_AGENTS,
+    )
+  const whole = await replay(5)
+  assert.deepEqual([whole.code, whole.stdout], [0, 'end\n'], whole.stderr)
+  assert.match((await replay(4)).stderr, /4 of 4 steps.*refused; --live sends it/)
+  assert.equal(gateway.received(), spent)
+  const branch = await replay(4, '--live')
+  assert.deepEqual([branch.code, branch.stdout], [0, 'end\n'], branch.stderr)
+  assert.equal((await recorded(gateway, `parent_id=${calls[3].id}`)).length, 1)
+})
+
+test('a branch of a branch, and one from the answer of a fork, begin with the steps before them (STEP-04, STEP-05)', async (t) => {
+  const gateway = await start(t)
+  const { answers, calls } = await keep(t, gateway)
+  const access = ['--url', gateway.url]
+  const first = await waybill(t, ['replay', 'first', '--until', '2', '--live', ...access], {})
+  const children = await recorded(gateway, `parent_id=${calls[1].id}`)
+  const third = children.at(-1)
+  await allKept(gateway, children)
+  const branch = [third.session_id, '--until', '1']
+  const second = await waybill(t, ['replay', ...branch, '--live', ...access], {})
+  assert.equal(second.code, 0, second.stderr)
+  assert.deepEqual(second.answers.slice(0, 3), first.answers.slice(0, 3))
+  assert.notEqual(second.answers[3], first.answers[3])
+  assert.equal((await recorded(gateway, `parent_id=${third.id}`)).length, 1)
+  const changed = await waybill(t, ['replay', ...branch, ...access], { ASKS: 'another turn' })
+  assert.match(changed.stderr, /0 of 3 steps.*: step 1 of first differs in part 2/)
+
+  const env = { ...ENVIRONMENT, WAYBILL_KEY: KEY }
+  const words = ['fork', 'first', '2', '--model', 'alpha/m', '--times', '2', '--live', '--keep', '--json']
+  const { answers: forked } = JSON.parse((await runCli([...words, ...access], { env })).stdout)
+  await allKept(
+    gateway,
+    forked.map(({ call }: { call: { id: string } }) => call),
+  )
+  const { session_id, id } = forked[1].call
+  const other = await waybill(t, ['replay', session_id, '--until', '2', '--live', ...access], {})
+  assert.equal(other.code, 0, other.stderr)
+  assert.equal(other.answers[0], answers[0])
+  assert.ok(other.answers[1]!.includes(forked[1].output[0].text.split(' is in')[0]))
+  assert.equal((await recorded(gateway, `parent_id=${id}`)).length, 2)
 })

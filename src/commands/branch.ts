@@ -13,14 +13,23 @@ import { inFolder } from '../../mocks/recording/folder.ts'
 import { DIALECTS } from '../dialects/registry.ts'
 import { callsOf } from '../gateway/endpoints.ts'
 import { detached, on, once } from '../shared/boundary.ts'
-import { clock } from '../shared/clock.ts'
+import { clock, sleep } from '../shared/clock.ts'
 import { countsTokens } from '../shared/spending.ts'
 import { clean } from '../terminal/clean.ts'
 import { findKey } from '../terminal/key.ts'
 import { namedGateway } from './gateway-client.ts'
 import { complain, UsageError } from './output.ts'
 import { runAgent } from './run.ts'
-import { type GatewayAccess, gatewayReads, keptBodies, recordPath, sessionCalls } from './steps.ts'
+import {
+  FORK,
+  type GatewayAccess,
+  gatewayReads,
+  keptBodies,
+  type Recorded,
+  recordOf,
+  recordPath,
+  sessionCalls,
+} from './steps.ts'
 
 interface BranchOptions extends GatewayAccess {
   /** The session. */
@@ -43,12 +52,34 @@ const keptCall = keptBodies.extend({
 
 /** A call of the kept session. */
 interface Step extends z.output<typeof keptCall> {
-  readonly n: number
-  /** Time of the call, ms. */
+  readonly name: string
+  readonly session: string | null
+  /** Time at which the request was sent, ms. */
+  readonly sentAt: number
+  /** Times at which the call began and ended, ms; those of a branch follow those of its origin. */
   readonly at: number
+  readonly end: number
+  /** Working directory and home of the session; those of this run, until a step is found that differs only in them. */
+  folders: readonly string[]
   said: DigestedRequest | null
+  /** True once a call of this run is this step. */
   isTaken: boolean
+  /** Time at which that call was answered, ms. */
+  answeredAt: number | null
+  /** The agent that called; null for the conversation itself. */
+  readonly agent: string | null
+  /** Steps of which calls must have arrived, and those that must be answered for some time, before this one is answered. */
+  readonly needs: Step[]
+  readonly follows: { readonly step: Step; readonly ms: number }[]
 }
+
+/** Time by which the record of a call may end after its client has the answer, ms. */
+const SKEW_MS = 50
+/** Time by which a run may be slower than the session before its calls are no longer put in order, ms. */
+const SLOWER_MS = 10_000
+const POLL_MS = 5
+/** Time that an agent needs to tell another one that it is done, ms. */
+const TELL_MS = 500
 
 /** Largest request of a program, bytes. */
 const MAX_BYTES = 64 * 2 ** 20
@@ -63,12 +94,17 @@ export async function branch(options: BranchOptions): Promise<number> {
     throw new UsageError(`--until takes the number of a step, not ${JSON.stringify(options.until)}`)
   const base = namedGateway(options.url, options.config, env)
   const keyFile = options.keyFile ?? env.WAYBILL_KEY_FILE
-  const steps = await stepsOf(session, gatewayReads(options))
+  const reads = gatewayReads(options)
+  const { before, own } = await callsOfRun(session, reads)
   const until = Number(options.until)
-  const last = steps[until - 1]
-  if (until > steps.length) throw new UsageError(`--until ${until}: the session has ${steps.length} steps`)
+  if (until > own.length) throw new UsageError(`--until ${until}: the session has ${own.length} steps`)
+  // The calls of a fork are answers to the same request.
+  const isFork = session.startsWith(FORK)
+  const passed = [...before, ...own.slice(isFork ? Math.max(0, until - 1) : 0, until)]
+  const steps = await stepsOf(passed, isFork ? [] : own.slice(until), reads)
   const { key } = findKey(env, keyFile ?? null)
-  const road = new Road(steps, until, { base, key, live, parent: last?.id ?? null })
+  const parent = passed.at(-1)?.call.id ?? null
+  const road = new Road(steps, passed.length, { base, key, live, parent })
   const server = createServer((message, response) =>
     detached(road.serve(message, response), () => response.destroy()),
   )
@@ -90,18 +126,81 @@ export async function branch(options: BranchOptions): Promise<number> {
   }
 }
 
-/** Reads the kept calls of a session in order of time. */
-async function stepsOf(session: string, { read, find }: ReturnType<typeof gatewayReads>): Promise<Step[]> {
+/** A call with the name of its step. */
+interface NamedCall {
+  readonly call: Recorded
+  readonly name: string
+}
+
+type Reads = ReturnType<typeof gatewayReads>
+type Calls = readonly NamedCall[]
+
+/** Lists the calls of a session in order of time, and those that come before: of a branch or a fork, its origin's. */
+async function callsOfRun(session: string, reads: Reads, of = ''): Promise<{ before: Calls; own: Calls }> {
+  const calls = await sessionCalls(session, reads.read)
+  if (calls.length === 0) throw new Error(`there is no session ${JSON.stringify(session)} on record`)
+  const own = calls.map((call, index) => ({ call, name: `step ${index + 1}${of}` }))
+  const { id, parent_id } = calls[0]!
+  // Only an older parent, so that this ends.
+  const parent = parent_id && parent_id < id ? await reads.find(recordPath(parent_id), recordOf) : null
+  if (!parent?.session_id) return { before: [], own }
+  const origin = await callsOfRun(parent.session_id, reads, ` of ${parent.session_id}`)
+  const at = origin.own.findIndex(({ call }) => call.id === parent_id)
+  return { before: [...origin.before, ...origin.own.slice(0, session.startsWith(FORK) ? at : at + 1)], own }
+}
+
+/** Reads the kept bodies of calls that are needed, and of later ones, of which some may be missing. */
+async function stepsOf(needed: Calls, later: Calls, { find }: Reads): Promise<Step[]> {
   const steps: Step[] = []
-  for (const { id, created_at } of await sessionCalls(session, read)) {
-    const n = steps.length + 1
-    const kept = await find(`${recordPath(id)}/kept`, keptCall)
-    if (!kept) throw new Error(`step ${n} of the session is not kept (any more), so it cannot be replayed`)
-    const at = Date.parse(created_at)
-    steps.push({ ...kept, n, at, said: digest(kept.request, at, HERE), isTaken: false })
+  let moved = 0
+  for (const { name, call } of [...needed, ...later]) {
+    const { id, session_id, created_at, completed_at } = call
+    const kept = completed_at === null ? null : await find(`${recordPath(id)}/kept`, keptCall)
+    if (!kept && steps.length >= needed.length) continue
+    const why = completed_at === null ? 'has not ended' : 'is not kept (any more)'
+    if (!kept) throw new Error(`${name} ${why}, so it cannot be replayed`)
+    const [at, end] = [created_at, completed_at!].map(Date.parse) as [number, number]
+    const last = steps.at(-1)
+    // A branch goes on where its origin ended.
+    if (last && last.session !== session_id) moved = Math.max(...steps.map((step) => step.end)) - at
+    const said = digest(kept.request, at, HERE)
+    const times = { sentAt: at, at: at + moved, end: end + moved }
+    const state = { folders: HERE, said, isTaken: false, answeredAt: null, needs: [], follows: [] }
+    steps.push({ ...kept, ...times, ...state, name, session: session_id, agent: call.agent_id })
   }
-  if (steps.length === 0) throw new Error(`there is no session ${JSON.stringify(session)} on record`)
+  putInOrder(steps, needed.length)
   return steps
+}
+
+/**
+ * Puts the answers of steps in the order of the session. Agents that run in parallel tell one another when they are done,
+ * so that the next requests of the others depend on it.
+ */
+function putInOrder(steps: readonly Step[], count: number): void {
+  const replayed = steps.slice(0, count)
+  for (const step of replayed) {
+    const told = step.agent === null ? undefined : steps.find((other) => isToldIn(other, step))
+    const meanwhile = replayed.filter(
+      ({ agent, at }) => told && agent === told.agent && step.at < at && at < told.at,
+    )
+    for (const other of replayed) {
+      if (other !== step && (other.at + SKEW_MS < step.end || meanwhile.includes(other)))
+        step.needs.push(other)
+      if (other.end + SKEW_MS < step.end) step.follows.push({ step: other, ms: 0 })
+    }
+    meanwhile.at(-1)?.follows.push({ step, ms: TELL_MS })
+  }
+}
+
+/** Returns true if another agent got the last words of a step. */
+function isToldIn({ agent, at, input }: Step, step: Step): boolean {
+  const words = step.output.at(-1)
+  return (
+    agent !== step.agent &&
+    at > step.at &&
+    words?.kind === 'text' &&
+    input.some(({ text }) => text.includes(words.text.trim()))
+  )
 }
 
 /** The program's working directory and the user's home. */
@@ -115,7 +214,7 @@ const digest = (request: string, at: number, folders: readonly string[]): Digest
 function fromElsewhere(step: Step, said: DigestedRequest) {
   const textsOf = (request: DigestedRequest) => request.parts.map(({ text }) => text)
   const folders = foldersBefore(textsOf(step.said!), textsOf(said), HERE)
-  return { folders, said: digest(step.request, step.at, folders)! }
+  return { folders, said: digest(step.request, step.sentAt, folders)! }
 }
 
 interface Beyond {
@@ -129,18 +228,19 @@ interface Beyond {
 /** The calls of one run: along the steps, and then on. */
 class Road {
   readonly #steps: readonly Step[]
-  readonly #until: number
+  /** The steps that are answered from the session. */
+  readonly #replayed: readonly Step[]
   readonly #beyond: Beyond
   #live = 0
   #refused = 0
-  /** Folders of the session; those of this run, until a step is found that differs only in them. */
-  #folders = HERE
+  /** Time of the first call, ms; null before it. */
+  #began: number | null = null
   /** The first call that differs from its step. */
   difference: string | null = null
 
   constructor(steps: readonly Step[], until: number, beyond: Beyond) {
     this.#steps = steps
-    this.#until = until
+    this.#replayed = steps.slice(0, until)
     this.#beyond = beyond
   }
 
@@ -153,16 +253,18 @@ class Road {
     if (method !== 'POST' || !isCall(path)) return this.#pass(message, response, url, [])
     const body = await bodyOf(message)
     const said = digest(body.toString(), clock.now(), HERE)
+    this.#began ??= clock.now()
     const step = this.#take(path, said)
-    if (step) return answer(response, step, this.#folders[0]!)
+    if (step) {
+      await this.#inOrder(step.end, () => isTurnOf(step))
+      step.answeredAt = clock.now()
+      return answer(response, step)
+    }
     if (this.#isLater(path, said)) {
+      await this.#inOrder(Infinity, () => this.#replayed.every(({ answeredAt }) => answeredAt !== null))
       if (live) return this.#goOn(message, response, url, body)
       this.#refused++
-      return refuse(
-        response,
-        400,
-        `Step ${this.#until} was the last one. With --live, this call would be sent and cost money.`,
-      )
+      return refuse(response, 400, BEYOND)
     }
     this.difference ??= this.#worded(path, said)
     return refuse(response, 400, `This call is not the session's: ${this.difference}`)
@@ -170,7 +272,7 @@ class Road {
 
   /** Returns the next step with this content, which no call has had yet; null if there is none. */
   #take(path: string, said: DigestedRequest | null): Step | null {
-    const open = this.#steps.slice(0, this.#until).filter((step) => !step.isTaken && step.path === path)
+    const open = this.#replayed.filter((step) => !step.isTaken && step.path === path)
     const alike = (how: 'exact' | 'masked') => open.find((step) => isSame(step.said, said, how))
     const found =
       alike('exact') ?? alike('masked') ?? open.find((step) => this.#isElsewhere(step, said)) ?? null
@@ -178,24 +280,29 @@ class Road {
     return found
   }
 
-  /** Returns true for a step that is the same but for the folders of the session, and reads all steps with these. */
+  /** Returns true for a step that is the same but for the folders of its session, and reads that with these. */
   #isElsewhere(step: Step, said: DigestedRequest | null): boolean {
-    if (this.#folders !== HERE || said?.parts.length !== step.said?.parts.length || !said) return false
-    const moved = fromElsewhere(step, said)
-    const [from] = moved.folders
-    if (!isSame(moved.said, said, 'masked') || !inFolder(Buffer.from(''), from!, HERE[0]!)) return false
-    this.#folders = moved.folders
-    for (const each of this.#steps) each.said = digest(each.request, each.at, moved.folders)
+    if (step.folders !== HERE || said?.parts.length !== step.said?.parts.length || !said) return false
+    const { folders, ...moved } = fromElsewhere(step, said)
+    if (!isSame(moved.said, said, 'masked') || !inFolder(Buffer.from(''), folders[0]!, HERE[0]!)) return false
+    for (const each of this.#steps.filter(({ session }) => session === step.session))
+      Object.assign(each, { folders, said: digest(each.request, each.sentAt, folders) })
     return true
   }
 
   /** Returns true for a call after the last step that is replayed. Calls run in parallel, so one may come early. */
   #isLater(path: string, said: DigestedRequest | null): boolean {
-    const [before, after] = [this.#steps.slice(0, this.#until), this.#steps.slice(this.#until)]
+    const isThis = (step: Step) => step.path === path && isSame(step.said, said, 'masked')
     return (
-      before.every(({ isTaken }) => isTaken) ||
-      after.some((step) => step.path === path && isSame(step.said, said, 'masked'))
+      this.#replayed.every(({ isTaken }) => isTaken) || this.#steps.slice(this.#replayed.length).some(isThis)
     )
+  }
+
+  /** Waits for other steps, but no longer than the session took to get there: a changed agent may leave one out. */
+  async #inOrder(end: number, isReady: () => boolean): Promise<void> {
+    const last = Math.max(...this.#replayed.map((step) => step.end))
+    const limit = this.#began! + Math.min(end, last) - this.#steps[0]!.at + SLOWER_MS
+    while (this.difference === null && !isReady() && clock.now() < limit) await sleep(POLL_MS)
   }
 
   /** Sends a call that is not in the session. */
@@ -242,30 +349,35 @@ class Road {
 
   /** Names the step that a call is nearest to, and the first part in which they differ. */
   #worded(path: string, said: DigestedRequest | null): string {
-    const open = this.#steps.slice(0, this.#until).filter((step) => !step.isTaken)
+    const open = this.#replayed.filter((step) => !step.isTaken)
     const near = open.filter((step) => step.path === path && step.said)
-    if (!said || near.length === 0) return `step ${open[0]!.n} is a call to ${open[0]!.path}, not to ${path}`
-    const isKnown = this.#folders !== HERE
+    if (!said || near.length === 0) return `${open[0]!.name} is a call to ${open[0]!.path}, not to ${path}`
     const read = near.map((step) => ({
-      n: step.n,
-      said: isKnown ? step.said! : fromElsewhere(step, said).said,
+      name: step.name,
+      said: step.folders === HERE ? fromElsewhere(step, said).said : step.said!,
     }))
     const [step] = read.sort((a, b) => partsAlike(b.said, said) - partsAlike(a.said, said))
-    return `step ${step!.n} differs in ${differenceOf(step!.said, said)}`
+    return `${step!.name} differs in ${differenceOf(step!.said, said)}`
   }
 
   /** Returns the lines that sum the run up. */
   told(): string[] {
     const taken = this.#steps.filter(({ isTaken }) => isTaken).length
-    const [folder] = this.#folders
+    const folder = this.#steps[0]?.folders[0] ?? HERE[0]
     const place = folder === HERE[0] ? '' : ` in ${clean(folder!)}`
-    const session = `${taken} of ${this.#until} steps were answered from the session${place}`
+    const session = `${taken} of ${this.#replayed.length} steps were answered from the session${place}`
     if (this.difference !== null) return [`${session}; then a call differed: ${this.difference}`]
     if (this.#refused > 0)
       return [`${session}; the next call would be live, so it was refused; --live sends it`]
     return [this.#live > 0 ? `${session}, and ${this.#live} later calls were sent` : session]
   }
 }
+
+const isTurnOf = ({ needs, follows }: Step): boolean =>
+  needs.every(({ isTaken }) => isTaken) &&
+  follows.every(({ step: { answeredAt }, ms }) => answeredAt !== null && clock.now() >= answeredAt + ms)
+
+const BEYOND = 'The last step was answered. With --live, this call would be sent and cost money.'
 
 /** Addresses of calls to models. */
 const CALL = new RegExp(
@@ -286,6 +398,8 @@ function partsAlike({ said: a }: DigestedRequest, { said: b }: DigestedRequest):
   return at < 0 ? a.parts.length : at
 }
 
+const toolsOf = ({ tools, said }: DigestedRequest) => new Map(tools.map((name, i) => [name, said.tools[i]]))
+
 /** Describes the first difference between a step and a call, with both texts from there. */
 function differenceOf(step: DigestedRequest, call: DigestedRequest): string {
   const at = partsAlike(step, call)
@@ -296,13 +410,14 @@ function differenceOf(step: DigestedRequest, call: DigestedRequest): string {
       text === undefined ? 'nothing' : around(text, before ?? '', now ?? '')
     return `part ${at + 1}, ${role} ${kind}: it was ${shown(before)}, and is ${shown(now)}`
   }
-  const tool =
-    call.tools.find((name) => !step.tools.includes(name)) ??
-    step.tools.find((name) => !call.tools.includes(name))
+  const [old, own] = [toolsOf(step), toolsOf(call)]
+  const tool = [...call.tools, ...step.tools].find((name) => old.get(name) !== own.get(name))
+  if (tool !== undefined && old.has(tool) && own.has(tool))
+    return `the definition of the tool ${JSON.stringify(tool)}`
   if (tool !== undefined) return `the tool ${JSON.stringify(tool)}, which only one of them offers`
   const names = Object.keys({ ...step.said.settings, ...call.said.settings })
   const setting = names.find((name) => step.said.settings[name] !== call.said.settings[name])
-  return setting === undefined ? 'the definition of a tool' : `the setting ${JSON.stringify(setting)}`
+  return setting === undefined ? 'something that is not read' : `the setting ${JSON.stringify(setting)}`
 }
 
 /** Characters that are shown of a text. */
@@ -317,8 +432,9 @@ function around(text: string, a: string, b: string): string {
   return clean(JSON.stringify(`${from > 0 ? '…' : ''}${text.slice(from, from + SHOWN)}${end}`))
 }
 
-/** Gives the answer of a step; `from` is the directory of the session, which it may name. */
-function answer(response: ServerResponse, { id, status, content_type, answer }: Step, from: string): void {
+/** Gives the answer of a step, which may name the directory of its session. */
+function answer(response: ServerResponse, { id, status, content_type, answer, folders }: Step): void {
+  const [from] = folders as [string]
   const body = Buffer.from(answer)
   response.writeHead(status, {
     ...(content_type !== null && { 'content-type': content_type }),

@@ -6,6 +6,7 @@ import { table } from '../terminal/table.ts'
 import { complain, json as toJson } from './output.ts'
 import {
   detailsOf,
+  FORK,
   type GatewayAccess,
   type Recorded,
   readSteps,
@@ -80,7 +81,7 @@ function since({ steps }: SessionSteps, other: SessionSteps): readonly ShownStep
   const parent = other.steps[0]?.call.parent_id
   const at = steps.findIndex(({ call }) => call.id === parent)
   // A fork repeats the call, and a branch goes on after it.
-  return at < 0 ? steps : steps.slice(other.session.session_id.startsWith('fork-') ? at : at + 1)
+  return at < 0 ? steps : steps.slice(other.session.session_id.startsWith(FORK) ? at : at + 1)
 }
 
 /** Returns the cost of some steps, without those that were answered from a recording. */

@@ -1,5 +1,6 @@
 // `waybill fork` with a gateway whose calls are on record.
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -15,7 +16,7 @@ import {
 import { samples as gemini } from '../dialects/gemini/test-samples.ts'
 import { samples as messages } from '../dialects/messages/test-samples.ts'
 import { after } from '../shared/boundary.ts'
-import { runCli, startServer } from '../test/test-cli.ts'
+import { ENVIRONMENT, runCli, startServer } from '../test/test-cli.ts'
 import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
 
@@ -25,7 +26,8 @@ const MODELS = `models:
 routes: { auto: { targets: [ { model: alpha/model-a } ] }, both: { targets: [ { model: alpha/model-a }, { model: beta/model-b } ] } }`
 
 /** A gateway, and a function that makes a kept call with these members and returns the command to fork it. */
-async function forking(t: TestContext, more = '') {
+async function forking(t: TestContext, more = '', key?: string) {
+  const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {}
   const gateway = await testGateway(t, {
     providers: { alpha: answer('First.'), beta: answer() },
     config: `${MODELS}\n${more}`,
@@ -34,18 +36,20 @@ async function forking(t: TestContext, more = '') {
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   const provider = (name: string) => `  ${name}: { dialect: openai, base_url: "http://127.0.0.1:9/v1" }\n`
   writeFileSync(file, `providers:\n${provider('alpha')}${provider('beta')}${MODELS}\n`)
-  const kept = (id: string) => gateway.get(`/api/usage/request-logs/${id}/kept`)
+  const kept = (id: string) => gateway.get(`/api/usage/request-logs/${id}/kept`, { headers })
   const keep = async (more: object = {}) => {
     const body = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'Why?' }], ...more })
-    const { headers } = await gateway.get('/keep/v1/chat/completions', {
+    const made = await gateway.get('/keep/v1/chat/completions', {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-session-id': 'origin' },
+      headers: { 'content-type': 'application/json', 'x-session-id': 'origin', ...headers },
       body,
     })
-    const id = headers.get('x-gateway-request-id')!
+    const id = made.headers.get('x-gateway-request-id')!
     await until('the call is kept', async () => (await kept(id)).status === 200)
     const fork = (...words: string[]) =>
-      runCli(['fork', id, '--config', file, '--url', gateway.url, ...words])
+      runCli(['fork', id, '--config', file, '--url', gateway.url, ...words], {
+        env: { ...ENVIRONMENT, ...(key && { WAYBILL_KEY: key }) },
+      })
     return { id, body, fork, file }
   }
   return { gateway, kept, keep }
@@ -163,6 +167,23 @@ test('with --live the request is sent as it was to each model, and each answer o
       )
       for (const { id } of json.data) assert.equal((await kept(id)).status, 404)
     })
+})
+
+test('a kept step that failed is forked, with its failure in its column; with a spent budget a fork costs nothing', async (t) => {
+  const key = 'wb-a-key-of-tests'
+  const digest = createHash('sha256').update(key).digest('hex')
+  const config = `keys: [ { name: k, digest: "sha256:${digest}", budget: { usd: 0.0015 } } ]`
+  const { gateway, keep } = await forking(t, config, key)
+  gateway.upstream.alpha!.script = fail(400, {}, { message: 'Too long.' })
+  const { fork } = await keep({ stream: true, max_tokens: 10 })
+  gateway.upstream.alpha!.script = answer('Again.', { prompt_tokens: 900, completion_tokens: 900 })
+  const first = await fork('--model', 'alpha/model-a', '--live')
+  assert.match(first.stdout, /failed: \S+ +Again\./)
+  const received = gateway.received()
+  const { stdout, stderr, code } = await fork('--model', 'alpha/model-a', '--live')
+  assert.deepEqual([code, gateway.received()], [0, received], stderr)
+  assert.match(stdout, /failed: 429: /)
+  assert.match(stderr, /they cost \$0; on record/)
 })
 
 test('every repetition is sent once, and the JSON has each with its record', async (t) => {

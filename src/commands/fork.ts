@@ -20,6 +20,7 @@ import { wrapped } from '../terminal/width.ts'
 import { GatewayAccessError, namedGateway, senderTo } from './gateway-client.ts'
 import { complain, json as toJson, UsageError } from './output.ts'
 import {
+  FORK,
   figure,
   type GatewayAccess,
   gatewayReads,
@@ -83,7 +84,7 @@ export async function fork(given: ForkOptions): Promise<void> {
     const itself = { model: 'the call itself', targets: [{ provider, model: own, tier: null, weight: 1 }] }
     return announce(prices, options, parent, whatif ? [sameTokens(itself, parent, price)] : [])
   }
-  const session = `fork-${randomUUID()}`
+  const session = `${FORK}${randomUUID()}`
   const rows: Answered[] = []
   for (const { model } of models)
     for (let n = 1; n <= times; n++) {
@@ -97,7 +98,10 @@ export async function fork(given: ForkOptions): Promise<void> {
     )
   } else process.stdout.write(sideBySide(kept, parent, rows))
   const spent = rows.reduce((sum, { call }) => sum + (call?.cost_usd ?? 0), 0)
-  const isMinimum = rows.some(({ call }) => call?.cost_usd == null || (call.cost_missing ?? []).length > 0)
+  // A refusal without a record cost nothing.
+  const isMinimum = rows.some(({ call, error }) =>
+    call ? call.cost_usd === null || (call.cost_missing ?? []).length > 0 : !/^4\d\d: /.test(error ?? ''),
+  )
   complain(
     `they cost ${costText({ cost_usd: spent, cost_is_minimum: isMinimum })}; on record as the session ${session}`,
   )
@@ -311,7 +315,8 @@ const DEFAULT_WIDTH = 36
 
 /** Returns the kept answer and the new ones, each in a column. */
 function sideBySide(kept: KeptBodies, parent: Recorded, rows: readonly Answered[]): string {
-  const answers = [{ model: 'kept', output: kept.output, call: parent, error: null }, ...rows]
+  const error = parent.state === 'completed' ? null : (parent.error_code ?? parent.state)
+  const answers = [{ model: 'kept', output: kept.output, call: parent, error }, ...rows]
   const columns = process.stdout.columns ?? null
   const tables = []
   for (let from = 0; from < answers.length; from += BESIDE) {

@@ -99,6 +99,9 @@ export function gatewayReads({ url, config, keyFile, env }: GatewayAccess) {
   return { read, find }
 }
 
+/** Beginning of the ids of sessions that `waybill fork` makes. Such a session repeats its parent; others go on after it. */
+export const FORK = 'fork-'
+
 const LOGS = '/api/usage/request-logs'
 export const recordPath = (id: string): string => `${LOGS}/${encodeURIComponent(id)}`
 
