@@ -176,7 +176,7 @@ async function keptFor(get: Get): Promise<string> {
     throw new Error(
       'the gateway cannot keep calls, because it has no key to encrypt them; `openssl rand -base64 32 | waybill key set WAYBILL_RESPONSES_KEY`, then restart it',
     )
-  return `the calls of this run are kept for ${days} days, encrypted; see them with \`waybill steps SESSION\`, and delete them with \`waybill steps SESSION --forget\``
+  return `the calls of this run are kept for ${days} days, encrypted; \`waybill sessions\` names their session; see them with \`waybill steps SESSION\`, and delete them with \`waybill steps SESSION --forget\``
 }
 
 const UNKNOWN: Limits = { window: null, output: null }
@@ -201,9 +201,14 @@ async function modelsOf(get: Get): Promise<LaunchModel[]> {
 }
 
 /** Returns the command that resumes a session through the gateway; the hint of the agent itself leads past it. */
-function resumeHint({ program, model, ownLogin }: RunAgentOptions, agent: Agent, session: string): string {
+function resumeHint(
+  { program, model, ownLogin, keep }: RunAgentOptions,
+  agent: Agent,
+  session: string,
+): string {
   const options = [
     ...(ownLogin ? ['--own-login'] : []),
+    ...(keep ? ['--keep'] : []),
     ...(model === undefined ? [] : ['--model', model]),
     ...(agent.session === 'given' ? ['--session', session] : []),
     ...['--', program, agent.resume!],

@@ -206,8 +206,9 @@ function useSteps(id: string, calls: readonly CallRecord[]): Read {
     const stepsWith = async (kept: ReadonlySet<string>) => {
       const bodyOf = async (id: string) => {
         if (!kept.has(id)) return null
-        const body = await get<CallBodies>(`${recordPath(id)}/kept`)
-        return { ...body, continues: continuedBy(body.request) }
+        // One that cannot be read, such as with another key, leaves the others readable.
+        const body = await get<CallBodies>(`${recordPath(id)}/kept`).catch(() => null)
+        return body && { ...body, continues: continuedBy(body.request) }
       }
       const call = parent ? await get<CallRecord>(recordPath(parent)) : null
       const add = sessionSteps<CallRecord>(call && { call, body: await bodyOf(call.id) })
