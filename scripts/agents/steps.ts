@@ -1,5 +1,5 @@
-// `npm run agents -- steps`: keeps a session of 20 turns of Claude Code, Codex and opencode at a mock, with a sub-agent where
-// the agent has one, and replays it up to three steps: without --live, with it, and in another directory. Compares what
+// `npm run agents -- steps`: keeps a session of 20 turns of Claude Code, Codex and opencode at a mock, with a sub-agent and
+// a compaction, and replays it up to three steps: without --live, with it, and in another directory. Compares what
 // the agent wrote, and counts the inferences at the mock.
 //   npm run agents -- steps [--agent NAME]… [--scratch DIR] [--next DIR] [--write]
 // --next names a scratch directory with other versions for one more replay; --write puts the table into docs/steps.md.
@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util'
 import { createMockProviders, writeNonce } from '../../mocks/library.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { CallRecord } from '../../src/core/record.ts'
+import type { StepPart } from '../../src/core/steps.ts'
 import { createGateway } from '../../src/gateway/create-gateway.ts'
 import { type Installed, installAgent, installedAgents, SCRATCH } from './process.ts'
 import { formatTable, writeTable } from './report.ts'
@@ -29,18 +30,15 @@ const { values } = parseArgs({
 })
 const TURNS = 20
 const WINDOW = 100_000
-/** The turn after which the agent must compact the conversation. Without a person, opencode ends after that. */
+/** The turn after which the agent must compact the conversation. */
 const COMPACTS = { turn: 12, input: 98_000 }
 const SUBAGENT_NONCE = 'a9e07ca5e5000003'
 const SUBAGENT_PROMPT = `Say a word. ${writeNonce(SUBAGENT_NONCE)}`
+/** Time that a sub-agent takes, in which Codex goes on. */
+const SUBAGENT_MS = 1_000
 /** Calls that start a sub-agent, by agent. */
 const SUBAGENTS: Readonly<Record<string, Asides>> = {
-  'claude-code': {
-    5: {
-      name: 'Task',
-      arguments: { description: 'Look', prompt: SUBAGENT_PROMPT, subagent_type: 'general-purpose' },
-    },
-  },
+  'claude-code': task('Task', 'general-purpose'),
   codex: {
     5: {
       name: 'collaboration.spawn_agent',
@@ -48,27 +46,18 @@ const SUBAGENTS: Readonly<Record<string, Asides>> = {
     },
     7: { name: 'collaboration.wait_agent', arguments: { timeout_ms: 60_000 } },
   },
-  opencode: {
-    5: {
-      name: 'task',
-      arguments: { description: 'Look', prompt: SUBAGENT_PROMPT, subagent_type: 'general' },
-    },
-  },
+  opencode: task('task', 'general'),
 }
 
 type RecordedStep = Pick<CallRecord, 'id' | 'purpose' | 'agent_id'>
 
-interface List<Row> {
-  readonly data: readonly Row[]
-}
+type List<Row> = { readonly data: readonly Row[] }
 
 const rows: string[][] = []
-for (const { agent, installed } of installedAgents(values.agent, values.scratch)) {
+for (const { agent, installed } of installedAgents(values.agent, values.scratch))
   rows.push(await tryAgent(agent, installed))
-  console.log(rows.at(-1)!.join('; '))
-}
 const table = formatTable(
-  'agent|steps kept, of sub-agents|replayed whole|up to three steps without --live|from three steps with --live|in another directory|by another version',
+  'agent|steps kept, of sub-agents, summaries|replayed whole|up to three steps without --live|from three steps with --live|in another directory|by another version',
   rows,
 )
 console.log(`\n${table}`)
@@ -87,53 +76,43 @@ async function tryAgent(agent: TestedAgent, { program, version }: Installed): Pr
   const read = async <Answer>(path: string) => (await fetch(gateway.url + path)).json() as Promise<Answer>
   const inferences = () => mock.entries().filter(({ kind }) => kind === 'inference').length
   const at = place(top, 'first')
-  const compacts = agent.name === 'opencode' ? null : COMPACTS
-  script(mock, agent, at.work, upstream, TURNS, SUBAGENTS[agent.name], compacts)
-  mock.script(SUBAGENT_NONCE, [{ say: { text: 'A word.' }, times: 1_000 }])
+  script(mock, agent, at.work, upstream, TURNS, SUBAGENTS[agent.name], COMPACTS)
+  mock.script(SUBAGENT_NONCE, [{ say: { text: 'A word.' }, wait: SUBAGENT_MS, times: 1_000 }])
   const more = { WAYBILL_URL: gateway.url }
   const run = async (how: readonly string[], where = at, started = program) => {
     const before = inferences()
-    const { output, code } = await runTurns(how, {
-      agent: withSubagents(agent),
-      ...{ program: started, place: where, config, key, more },
-    })
-    return {
-      code,
-      output: output.replaceAll(/\s+/g, ' '),
-      spent: inferences() - before,
-      wrote: pagesIn(where.work),
-    }
+    const place = { place: where, config, key, more }
+    const { output, code } = await runTurns(how, { agent: withSubagents(agent), program: started, ...place })
+    const [spent, wrote] = [inferences() - before, pagesIn(where.work)]
+    console.log(`${agent.name}: ${how.join(' ')}: exit ${code}, ${spent} spent`)
+    return { code, output: output.replaceAll(/\s+/g, ' '), spent, wrote }
   }
   const first = await run(['run', '--keep'])
   const { data: sessions } = await read<List<{ session_id: string; calls: number }>>('/api/sessions')
   const session = sessions.find(({ calls }) => calls >= TURNS)!.session_id
   const query = new URLSearchParams({ limit: '200', session_id: session })
   const { data: steps } = await read<List<RecordedStep>>(`/api/usage/request-logs?${query}`)
-  const lacking = async () => {
-    const found = await Promise.all(
-      steps.map(async ({ id }) => read<{ answer?: string }>(`/api/usage/request-logs/${id}/kept`)),
-    )
-    return found.filter(({ answer }) => answer === undefined).length
+  const readKept = async () => {
+    const all = steps.map(({ id }) => read<{ output?: StepPart[] }>(`/api/usage/request-logs/${id}/kept`))
+    return (await Promise.all(all)).flatMap(({ output }) => (output ? [output] : []))
   }
-  let missing = await lacking()
-  for (let tries = 0; tries < 50 && missing > 0; tries++) missing = await sleep(100).then(lacking)
+  let kept = await readKept()
+  for (let n = 0; n < 50 && kept.length < steps.length; n++) kept = await sleep(100).then(readKept)
+  const summaries = kept.filter((output) => output.some(({ text }) => text.startsWith('<summary>'))).length
   const subagents = steps.filter(({ purpose, agent_id }) => purpose === 'subagent' || agent_id).length
   const replay = async (until: number, how: readonly string[] = [], name = 'first') =>
     run(['replay', session, '--until', String(until), ...how], place(top, name))
   const whole = await replay(steps.length)
-  const stops: string[] = []
-  const branches: string[] = []
+  const [stops, branches]: [string[], string[]] = [[], []]
   for (const until of [5, 10, 15]) {
     const stopped = await replay(until)
-    stops.push(
-      `${until}: ${/\d+ of \d+ steps/.exec(stopped.output)?.[0] ?? stopped.output.slice(-300)}, ${stopped.spent} spent`,
-    )
+    const reached = /\d+ of \d+ steps/.exec(stopped.output)?.[0] ?? stopped.output.slice(-300)
+    stops.push(`${until}: ${reached}, ${stopped.spent} spent`)
     const branch = await replay(until, ['--live'])
     const id = steps[steps.length - until]!.id
     const children = (await read<List<RecordedStep>>(`/api/usage/request-logs?limit=200&parent_id=${id}`))
       .data.length
-    const same =
-      branch.wrote === expected(TURNS) ? 'same files' : `other files (${branch.output.slice(-300)})`
+    const same = branch.wrote === expected(TURNS) ? 'same files' : `other: ${branch.output.slice(-300)}`
     branches.push(`${until}: ${branch.spent} spent, ${children} on record with their parent, ${same}`)
   }
   const elsewhere = await replay(steps.length, [], 'elsewhere')
@@ -143,13 +122,18 @@ async function tryAgent(agent: TestedAgent, { program, version }: Installed): Pr
   rmSync(top, { recursive: true, force: true, maxRetries: 5 })
   return [
     `${agent.title} ${version}`,
-    `${steps.length - missing} of ${steps.length}, ${subagents}${first.code === 0 ? '' : ` (exit ${first.code}: ${first.output.slice(-300)})`}`,
+    `${kept.length} of ${steps.length}, ${subagents}, ${summaries}${first.code === 0 ? '' : ` (exit ${first.code}: ${first.output.slice(-300)})`}`,
     `${whole.spent} spent, ${whole.wrote === first.wrote && first.wrote === expected(TURNS) ? 'same files' : `other files: ${whole.output.slice(-400)}`}`,
     stops.join('; '),
     branches.join('; '),
     `${toldBy(elsewhere)}, ${elsewhere.spent} spent, ${elsewhere.wrote === first.wrote ? 'same files' : 'other files'}`,
     other ? `${next.version}: ${toldBy(other)}, ${other.spent} spent` : 'not tried',
   ]
+}
+
+/** Returns the call of a tool that starts a sub-agent of this type. */
+function task(name: string, subagent_type: string): Asides {
+  return { 5: { name, arguments: { description: 'Look', prompt: SUBAGENT_PROMPT, subagent_type } } }
 }
 
 /** Returns an agent that offers its model the tools that start sub-agents and wait for them. Codex needs a setting. */
@@ -162,12 +146,9 @@ function withSubagents(agent: TestedAgent): TestedAgent {
 
 /** Returns the words in which a replay sums itself up. */
 function toldBy({ output }: { readonly output: string }): string {
-  return (
-    /(\d+ of \d+ steps.*)/
-      .exec(output)?.[0]
-      .trim()
-      .replace(/ in \/\S+$/, '')
-      .slice(0, 240)
-      .replaceAll('|', '/') ?? output.slice(-300)
-  )
+  const words = /\d+ of \d+ steps.*/
+    .exec(output)?.[0]
+    .trim()
+    .replace(/ in \/\S+$/, '')
+  return words?.slice(0, 240).replaceAll('|', '/') ?? output.slice(-300)
 }

@@ -18,7 +18,7 @@ export const pageText = (turn: number) => `Page ${Math.floor(turn / 2)}: the bel
 export const expected = (turns: number): string =>
   Array.from({ length: turns / 2 }, (_, n) => pageText(2 * n)).join('\n')
 
-export interface Run {
+interface Run {
   readonly agent: TestedAgent
   /** Path of the agent's program. */
   readonly program: string
@@ -35,13 +35,8 @@ export function runTurns(
   { agent, program, place, config, key, more }: Run,
 ): Promise<Ran> {
   const { home, work } = place
-  const given = {
-    url: '',
-    model: 'auto',
-    home,
-    work,
-    prompt: `Write the pages of the log. ${SECRET} ${writeNonce(TURNS_NONCE)}`,
-  }
+  const prompt = `Write the pages of the log. ${SECRET} ${writeNonce(TURNS_NONCE)}`
+  const given = { url: '', model: 'auto', home, work, prompt }
   const way = Object.values(agent.ways)[0]!
   for (const [path, text] of Object.entries(way.files?.(given) ?? {})) {
     mkdirSync(dirname(join(home, path)), { recursive: true })
@@ -49,20 +44,13 @@ export function runTurns(
   }
   const env = {
     PATH: [dirname(program), dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
-    ...{
-      HOME: home,
-      LANG: 'C.UTF-8',
-      TERM: 'dumb',
-      NO_COLOR: '1',
-      CI: '1',
-      DO_NOT_TRACK: '1',
-      MOCK_KEY: key,
-    },
+    ...{ HOME: home, LANG: 'C.UTF-8', TERM: 'dumb', NO_COLOR: '1', CI: '1', DO_NOT_TRACK: '1' },
+    MOCK_KEY: key,
     ...more,
     ...way.env?.(given),
   }
   const args = [CLI, ...how, '--config', config, '--model', 'auto', '--', program, ...way.args(given)]
-  return runBounded(process.execPath, args, { env, cwd: work, ms: 240_000 })
+  return runBounded(process.execPath, args, { env, cwd: work, ms: 600_000 })
 }
 
 /** Writes a configuration with a provider of a dialect at an address, and returns its path. */
@@ -104,6 +92,9 @@ export function place(top: string, name: string): Place {
   return { home, work }
 }
 
+/** Answer to a request to sum up. It replaces the prompt, so it passes on the nonce. */
+const SUMMARY = `<summary>Go on. ${writeNonce(TURNS_NONCE)}</summary>`
+
 /** Calls of other tools, by turn. */
 export type Asides = Readonly<Record<number, AgentCall>>
 
@@ -124,12 +115,7 @@ export function script(
     ...(compacts === null
       ? []
       : [
-          // The summary replaces the prompt, so it passes on the nonce.
-          {
-            when: asksForSummary,
-            say: { text: `<summary>Go on. ${writeNonce(TURNS_NONCE)}</summary>` },
-            times: 1_000,
-          },
+          { when: asksForSummary, say: { text: SUMMARY }, times: 1_000 },
           {
             model: main,
             when: answered(compacts.turn),
@@ -148,14 +134,10 @@ interface Conversation {
   readonly parts: readonly { readonly kind: string; readonly text: string }[]
 }
 
-/** Returns true for a request to sum the conversation up, in the words of the three agents. */
+/** Words of a request to sum the conversation up, of each of the three agents. */
+const SUMS_UP = /detailed summary of the conv|handoff summary|context summarization agent/i
 const asksForSummary = ({ parts }: Conversation): boolean =>
-  parts
-    .slice(-3)
-    .some(
-      ({ kind, text }) =>
-        kind === 'text' && /detailed summary of the conv|handoff summary|continuing our conv/i.test(text),
-    )
+  parts.slice(-3).some(({ kind, text }) => kind === 'text' && SUMS_UP.test(text))
 
 export function sayOf(agent: TestedAgent, work: string, turn: number, turns: number, aside?: AgentCall) {
   const file = join(work, fileOf(turn))
