@@ -16,7 +16,7 @@ import { ENVIRONMENT } from './test-cli.ts'
 import { temporaryDirectory } from './test-gateway.ts'
 import { IS_FULL } from './test-size.ts'
 
-const KILLS = Number(process.env.WAYBILL_KILLS ?? (IS_FULL ? 20 : 4))
+const KILLS = Number(process.env.WAYBILL_KILLS ?? (IS_FULL ? 8 : 2))
 const SOCKETS = 8
 
 /** Starts the gateway. Resolves when it listens. */
