@@ -15,6 +15,7 @@ import { ATTEMPT_FIELDS, CALL_FIELDS } from '../../src/core/record.ts'
 import { rowsOf } from '../agents/report.ts'
 import { TESTED_AGENTS } from '../agents/table.ts'
 import { readFolders } from '../check/imports.ts'
+import { readOutcomes } from '../gateways/scoreboard.ts'
 import { readCompared, readProjects, versionsPage } from '../gateways/versions.ts'
 import { vectorFiles, vectorText } from '../vectors/make.ts'
 import { fileSchema } from '../vectors/vector.ts'
@@ -72,6 +73,17 @@ const scenarioTable = [
   ),
 ]
 
+/** The gateways that were asked the most. */
+const boardTable = [
+  '| gateway | requirements that hold | that do not |',
+  '|---|---|---|',
+  ...readOutcomes()
+    .flatMap(({ title, version, results }) => (results ? [{ title, version, ...results.counts }] : []))
+    .toSorted((a, b) => b.pass + b.fail + b.warn - (a.pass + a.fail + a.warn))
+    .slice(0, 4)
+    .map(({ title, version, pass, fail, warn }) => `| ${title} ${version} | ${pass} | ${fail + warn} |`),
+]
+
 const folderTable = [
   '| folder | what |',
   '|---|---|',
@@ -82,6 +94,7 @@ const folderTable = [
 
 const contract = 'docs/contract.md'
 put('CONTRIBUTING.md', between('CONTRIBUTING.md', 'folders', folderTable.join('\n')))
+put('README.md', between('README.md', 'scoreboard', boardTable.join('\n')))
 put('docs/api.md', between('docs/api.md', 'endpoints', endpointsTable()))
 put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
 put('recordings/README.md', between('recordings/README.md', 'origins', originsSentence(readRecordings())))
