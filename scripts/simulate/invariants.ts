@@ -325,8 +325,8 @@ function repeatedBy(sent: Sent): Sent[] {
 function checkHit(world: SimulatedWorld, sent: Sent, call: CallRow): string | null {
   const { nonce, answer } = sent
   if (call.attempts > 0 || world.inferences.has(nonce)) return `${nonce} is a hit with an inference`
-  if (call.state === 'interrupted') return null
   if (call.cost_usd !== 0) return `${nonce} is a hit that costs ${call.cost_usd}`
+  if (call.state === 'interrupted') return null
   const same = repeatedBy(sent).find(
     (each) => each !== sent && (!answer?.isWhole || each.answer!.body === answer.body),
   )

@@ -141,7 +141,7 @@ const runningOn = (db: Database.Database): RunningCall[] =>
 
 /**
  * Closes calls that were left open: the call becomes `interrupted`, its attempt `unknown`, and its
- * reservation is spent. A batch or a background response continues at its provider, so its call stays open.
+ * reservation is spent, unless the cache answered it. A batch or a background response continues at its provider, so its call stays open.
  */
 function interrupt(db: Database.Database, now: number): TracedCall[] {
   return db.transaction(() => {
@@ -153,7 +153,8 @@ function interrupt(db: Database.Database, now: number): TracedCall[] {
     const rollUps = openRollUps(db)
     const interrupted = db
       .prepare<[number], ClosedCall & TracedCall>(
-        `UPDATE call_logs SET state = 'interrupted', completed_at = ?, cost_missing = '${INTERRUPTED_COST_MISSING}' WHERE completed_at IS NULL AND ${ENDS_WITH_US}
+        `UPDATE call_logs SET state = 'interrupted', completed_at = ?, cost_usd = iif(cache = 'HIT', 0, cost_usd),
+           cost_missing = iif(cache = 'HIT', '[]', '${INTERRUPTED_COST_MISSING}') WHERE completed_at IS NULL AND ${ENDS_WITH_US}
            RETURNING ${CLOSED_CALL}, traceparent`,
       )
       .all(now)

@@ -74,16 +74,17 @@ const OF_SUCH = `call_id NOT IN (SELECT id FROM call_logs WHERE completed_at IS 
 
 /**
  * Charges the reservations of calls left open at the last end. Without a reservation, the cost of such a call
- * is unknown.
+ * is unknown. A call that the cache answers costs nothing.
  */
 export function chargeReservations(db: Database): void {
   const { charge, noteUnknown } = prepareSpending(db)
   const unreserved = db.prepare<[], { id: string }>(
-    `SELECT id FROM call_logs WHERE completed_at IS NULL AND ${ENDS_WITH_US}
+    `SELECT id FROM call_logs WHERE completed_at IS NULL AND cache <> 'HIT' AND ${ENDS_WITH_US}
        AND id NOT IN (SELECT call_id FROM key_reservations)`,
   )
   const reserved = db.prepare<[], { id: string; usd: number }>(
-    `SELECT call_id AS id, usd FROM key_reservations WHERE ${OF_SUCH}`,
+    `SELECT call_id AS id, usd FROM key_reservations WHERE ${OF_SUCH}
+       AND call_id NOT IN (SELECT id FROM call_logs WHERE completed_at IS NULL AND cache = 'HIT')`,
   )
   for (const { id } of unreserved.all()) noteUnknown(id)
   for (const { id, usd } of reserved.all()) charge(id, usd)

@@ -10,6 +10,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { answer, chunk, stream, streamed } from '../../../mocks/test-upstream.ts'
+import { periodOf } from '../../core/period.ts'
 import { sleep, useClock } from '../../shared/clock.ts'
 import { dated, manualClock } from '../../shared/test-clock.ts'
 import { ask, providerKey, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
@@ -149,14 +150,17 @@ test('a file that is not a database, or has a newer schema, is refused and left 
   await assert.rejects(openStore(options(newer)), /newer Waybill \(schema 999/)
 })
 
-test('at the next start, calls that a killed process left open become interrupted, and their attempts unknown (LIFE-01)', async (t) => {
+test('at the next start, calls that a killed process left open become interrupted, and their attempts unknown; one that the cache answered costs nothing (LIFE-01, USE-08)', async (t) => {
   const data = temporaryDirectory(t)
+  const hit = '01900000-0000-7000-8000-000000000002'
   const script = `
     import { promisify } from 'node:util'
     import { emptyCall } from ${JSON.stringify(new URL('../../core/call.ts', import.meta.url).href)}
     import { openStore } from ${JSON.stringify(new URL('./open-store.ts', import.meta.url).href)}
     const store = await openStore(${JSON.stringify(options(data))})
-    await promisify(store.open)({ kind: 'open', call: emptyCall('01900000-0000-7000-8000-000000000001'), route: { name: 'auto', strategy: 'priority', candidates: [{ provider: 'p', model: 'm', tier: null, weight: 1 }], decision: { cause: 'priority', skipped: [] } } })
+    const route = { name: 'auto', strategy: 'priority', candidates: [{ provider: 'p', model: 'm', tier: null, weight: 1 }], decision: { cause: 'priority', skipped: [] } }
+    await promisify(store.open)({ kind: 'open', call: { ...emptyCall('01900000-0000-7000-8000-000000000001'), keyName: 'k' }, route, reserved: 3 })
+    await promisify(store.open)({ kind: 'open', call: { ...emptyCall('${hit}'), keyName: 'k', cache: 'HIT' }, route, reserved: 5 })
     process.kill(process.pid, 'SIGKILL')`
   const file = join(temporaryDirectory(t), 'victim.mjs')
   writeFileSync(file, script)
@@ -165,7 +169,21 @@ test('at the next start, calls that a killed process left open become interrupte
   t.after(useClock(dated(() => 5_000)))
   const store = await openStore(options(data))
   const record: any = await store.calls.find('01900000-0000-7000-8000-000000000001')
+  const answered: any = await store.calls.find(hit)
+  const spent = store.spending.spent({
+    keyName: 'k',
+    period: periodOf('month', Date.parse(record.created_at), null)!,
+  })
   await store.close()
+  assert.deepEqual(
+    [answered.state, answered.attempt_log, answered.cost_usd, answered.cost_missing],
+    ['interrupted', [], 0, []],
+  )
+  assert.deepEqual(
+    [spent.usd, spent.unknownAttempts],
+    [3, 0],
+    'only the reservation of the other call is charged',
+  )
   assert.deepEqual(
     [record.state, record.completed_at, record.attempt_log[0].outcome, record.cost_usd, record.cost_missing],
     ['interrupted', '1970-01-01T00:00:05.000Z', 'unknown', null, ['attempt']],
