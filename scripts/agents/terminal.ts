@@ -414,8 +414,13 @@ function openScreen(
     },
     resize: (width) => void tmux('resize-window', '-t', name, '-x', String(width)),
     close() {
-      if (isOpen) tmux('kill-server')
+      if (!isOpen) return
       isOpen = false
+      const leader = Number(tmux('display-message', '-p', '-t', name, '#{pane_pid}'))
+      tmux('kill-server')
+      try {
+        process.kill(-leader, 'SIGKILL') // Gemini CLI stays when its terminal goes
+      } catch {} // it has ended
     },
   }
   return screen
