@@ -5,7 +5,7 @@ import { timeOfId } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { accountName } from '../../core/period.ts'
 import type { Chore, NoteChore } from '../../core/upkeep.ts'
-import { detached, every, stray } from '../../shared/boundary.ts'
+import { detached, every, REPORTED, stray } from '../../shared/boundary.ts'
 import { clock, sleep, type Timer } from '../../shared/clock.ts'
 import { ArtifactBuffer } from '../artifact-buffer.ts'
 import { type Commit, type CommitHere, WriteQueue } from '../queue.ts'
@@ -82,7 +82,10 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   }
   const reader = openReader({ file, files }, start, seen, noteDamage, noteDeath)
   const artifactBuffer = bufferArtifacts(artifacts, ask, onChore)
-  const expiry = every(EXPIRY_MS, expire, (error) => onChore('delete_calls', error.message))
+  const expiry = every(EXPIRY_MS, expire, (error) => {
+    onChore('delete_calls', error.message)
+    return REPORTED
+  })
   const watch = watchFiles(files, queue, ask, onChore)
   const { open, write, openCalls } = writeTo(queue)
   isOpen = true

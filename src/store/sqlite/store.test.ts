@@ -2,7 +2,7 @@
 // of cases.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -11,6 +11,7 @@ import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { answer, chunk, stream, streamed } from '../../../mocks/test-upstream.ts'
 import { periodOf } from '../../core/period.ts'
+import { onStray } from '../../shared/boundary.ts'
 import { sleep, useClock } from '../../shared/clock.ts'
 import { dated, manualClock } from '../../shared/test-clock.ts'
 import { ask, providerKey, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
@@ -429,4 +430,21 @@ test('a failed write is retried until its time limit', async () => {
   await queue.drain(1_500) // six tries on an idle machine
   assert.ok(tries >= 3, `${tries} tries`)
   assert.equal(queue.failure, 'disk full')
+})
+
+test('while the files are gone, the deletion of old calls is a chore that failed, and no fault of the gateway (LIFE-04)', async (t) => {
+  const manual = manualClock()
+  t.after(useClock(manual))
+  const strays: unknown[] = []
+  t.after(onStray((error) => strays.push(error)))
+  const data = temporaryDirectory(t)
+  const chores: unknown[] = []
+  const onChore = (chore: string, reason: string | null) => reason && chores.push([chore, reason])
+  const store = await openStore({ ...options(data), threads: false, onChore })
+  renameSync(databaseFile(data), `${databaseFile(data)}.away`)
+  await manual.advance(60_000)
+  await until('the chore has failed', () => chores.length > 0)
+  await store.close().catch(() => {})
+  assert.match(JSON.stringify(chores), /"delete_calls","waybill\.db is gone/)
+  assert.deepEqual(strays, [])
 })
