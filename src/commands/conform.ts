@@ -1,6 +1,8 @@
 // `waybill conform TARGET` and `waybill judge DIR`: the conformance suite for a person at a terminal. The two
 // commands share their exit codes and closing messages.
+
 import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { type DialectName, TESTED_DIALECTS } from '../../conformance/dialects/dialect.ts'
@@ -190,13 +192,13 @@ export function reportError(thrown: unknown): number {
 
 /** Shuts down cleanly on a signal, so that the target ends too. */
 export function endOnSignal(): void {
-  for (const signal of ['SIGINT', 'SIGTERM'])
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
       clearLine()
       process.stderr.write(
         `waybill: ${signal}: the run was aborted, and everything it had started was stopped\n`,
       )
-      process.exit(NOT_RUN)
+      process.exit(128 + constants.signals[signal])
     })
 }
 

@@ -110,7 +110,7 @@ export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
     'a requirement failed',
     'the command line, the target file or the baseline is wrong',
     'the gateway cannot be installed, started or reached, or `--install` or `--live` is missing; its calls do not arrive at the mock, or the suite failed',
-    'the baseline is stale',
+    'the baseline is stale (a run that a signal ended: 128 plus its number)',
   ],
   'conform explain': ['explained', null, 'there is no such requirement'],
   'target check': [

@@ -155,9 +155,11 @@ test('without a gateway, a key or a reader of its output, `waybill logs` prints 
   await open.chat(ask('auto'))
   const left = logs('--url', open.url, '--follow')
   left.child.stdout.destroy()
-  const call = setInterval(() => open.chat(ask('auto')), 200)
+  const calls: Promise<unknown>[] = []
+  const call = setInterval(() => calls.push(open.chat(ask('auto'))), 200)
   const result = await left.closed
   clearInterval(call)
+  await Promise.all(calls)
   assert.deepEqual(result, [0, null])
   assert.equal(left.said.stderr, '')
 })
