@@ -170,3 +170,12 @@ const luminance = (rgb: number[]): number =>
     .map((value) => value / 255)
     .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
     .reduce((sum, value, index) => sum + value * [0.2126, 0.7152, 0.0722][index]!, 0)
+
+test('the line names a target that was left out because it is cooling, unless another one failed (LINE-06)', () => {
+  const decision = { cause: 'priority', skipped: [{ target: 'openai/gpt-5', reason: 'cooling' }] }
+  const shown = (more: object) => render(view({ decision, ...more }), null, ['route', 'fallback'])
+  assert.equal(shown({ fallbacks: 0 }), 'auto → groq/openai/gpt-oss-120b · ↷ openai cooling')
+  assert.equal(shown({ fallbacks: 1 }), 'auto → groq/openai/gpt-oss-120b · ↷ openai failed')
+  const capability = { cause: 'priority', skipped: [{ target: 'openai/gpt-5', reason: 'vision' }] }
+  assert.equal(shown({ fallbacks: 0, decision: capability }), 'auto → groq/openai/gpt-oss-120b')
+})

@@ -148,17 +148,14 @@ const SEGMENTS = {
       ...requestedSegment(facts),
       { text: target(facts), tone: failed(facts) ? 'warning' : 'target' },
     ],
-  fallback: ({ facts }) =>
-    facts && (failed(facts) || (facts.fallbacks ?? 0) > 0)
-      ? [
-          {
-            text: failed(facts)
-              ? cleanLabel(facts.error_code ?? facts.state!)
-              : `↷ ${cleanLabel(facts.picked_provider ?? 'first choice')} failed`,
-            tone: 'warning',
-          },
-        ]
-      : null,
+  fallback: ({ facts }) => {
+    if (!facts) return null
+    const warning = (text: string) => [{ text, tone: 'warning' as const }]
+    if (failed(facts)) return warning(cleanLabel(facts.error_code ?? facts.state!))
+    if ((facts.fallbacks ?? 0) > 0)
+      return warning(`↷ ${cleanLabel(facts.picked_provider ?? 'first choice')} failed`)
+    return facts.cooling === null ? null : warning(`↷ ${cleanLabel(facts.cooling.split('/')[0]!)} cooling`)
+  },
   strategy: ({ facts }) => (facts?.strategy ? quiet(cleanLabel(facts.strategy)) : null),
   latency: ({ facts }) =>
     typeof facts?.latency_ms === 'number' ? [{ text: duration(facts.latency_ms), tone: 'plain' }] : null,

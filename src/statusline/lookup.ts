@@ -102,6 +102,8 @@ export interface Facts {
   readonly state: string | null
   readonly error_code: string | null
   readonly fallbacks: number | null
+  /** A target that was left out because it had failed a moment before. */
+  readonly cooling: string | null
   /** Timeouts in milliseconds. */
   readonly latency_ms: number | null
   readonly ttft_ms: number | null
@@ -123,6 +125,12 @@ export interface Facts {
   readonly session_cost_usd: number | null
   readonly session_cost_is_minimum: boolean
   readonly session_cost_is_estimated: boolean
+}
+
+const coolingIn = (decision: unknown): string | null => {
+  const skipped = isObject(decision) && Array.isArray(decision.skipped) ? decision.skipped : []
+  const found = skipped.find((each) => isObject(each) && each.reason === 'cooling')
+  return found ? textOrNull(found.target) : null
 }
 
 /** Parses a record; null for anything else. */
@@ -147,6 +155,7 @@ export function factsOf(record: unknown): Facts | null {
     state: textOrNull(record.state),
     error_code: textOrNull(record.error_code),
     fallbacks: amount(record.fallbacks),
+    cooling: coolingIn(record.decision),
     latency_ms: amount(record.latency_ms),
     ttft_ms: amount(record.ttft_ms),
     tokens: { input: amount(tokens.input), output: amount(tokens.output), source: textOrNull(tokens.source) },
