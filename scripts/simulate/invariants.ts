@@ -326,7 +326,8 @@ function checkHit(world: SimulatedWorld, sent: Sent, call: CallRow): string | nu
   const { nonce, answer } = sent
   if (call.attempts > 0 || world.inferences.has(nonce)) return `${nonce} is a hit with an inference`
   if (call.cost_usd !== 0) return `${nonce} is a hit that costs ${call.cost_usd}`
-  if (call.state === 'interrupted') return null
+  // It was refused, although its opening arrived: the disk was full or gone.
+  if (call.state === 'interrupted' || call.error_code === 'log_unavailable') return null
   const same = repeatedBy(sent).find(
     (each) => each !== sent && (!answer?.isWhole || each.answer!.body === answer.body),
   )
