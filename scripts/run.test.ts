@@ -19,7 +19,7 @@ test('an unknown sub-name prints one line with the existing names, and ends with
   })
   assert.equal(
     stderr,
-    'selftest: there is no "kill-matrix"; there are: reference, repeat, must-fail, must-pass, simulate, mutants\n',
+    'selftest: there is no "kill-matrix"; there are: reference, repeat, must-fail, must-pass, simulate, mutants, without\n',
   )
   assert.equal(status, 2)
 })

@@ -1,5 +1,6 @@
 // Every kind of credential, with a provider that refuses a call and repeats each header that it received: no secret of
-// them reaches the client, the record, the artifact or a file (KEEP-02, KEEP-03).
+// them reaches the client, the record, the artifact or a file (KEEP-02, KEEP-03). Slow, because it needs a process of its own:
+// the library for Entra keeps its first endpoint for as long as the process runs.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
