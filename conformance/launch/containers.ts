@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path'
 import { PassThrough, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import manifest from '../../package.json' with { type: 'json' }
+import { sleep } from '../../src/shared/clock.ts'
 import { filesIn, type Home, type Process, StartError } from './instance.ts'
 
 /** Returns the image in which the mock runs: WAYBILL_IMAGE, or this version's image. */
@@ -233,6 +234,7 @@ export class Container {
           break
         } catch (error) {
           if (tries === MAX_COPIES) throw error // the engine fails if a file changes its length during the copy
+          await sleep(100 * tries)
         }
       return await work(join(scratch, DIRECTORY))
     })
@@ -254,7 +256,7 @@ export class Container {
 }
 
 /** Maximum number of attempts to copy a directory. */
-const MAX_COPIES = 5
+const MAX_COPIES = 12
 
 interface StartedContainer {
   /**
