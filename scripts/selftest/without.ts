@@ -1,6 +1,6 @@
 // `npm run selftest -- without`: compiles the program with each optional part of folders.yaml taken out. Errors may stand
-// only in the part's doors, so that nothing else needs it. `--tests` then replaces all parts by stubs that fail, and runs
-// the tests of `src` that use none of them. Exit code 1 if a file needs a part, or a test fails.
+// only in the part's doors, so that nothing else needs it. `--tests` instead replaces all parts by stubs that fail, and
+// runs the tests of `src` that use none of them. Exit code 1 if a file needs a part, or a test fails.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ const { values } = parseArgs({ options: { tests: { type: 'boolean', default: fal
 const PARTS = readFolders().flatMap(([names, { doors }]) => (doors ? [{ folder: names[0]!, doors }] : []))
 /** Signs that a test uses an optional part: its setting, or the part's own names. */
 const USES =
-  /fleet|telemetry|traceparent|passthrough|platform|bedrock|vertex|reconcile|responses|RESPONSES_KEY|\bkeep\b|previous_response|openapi/i
+  /test-scanners|test-workload|fleet|telemetry|traceparent|passthrough|platform|bedrock|vertex|reconcile|responses|RESPONSES_KEY|\bkeep\b|previous_response|openapi/i
 const TEST = /[.-]test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$|^src\/test\//
 /** Values that a door reads while it is imported. All others fail when they are called. */
 const STUBS: Readonly<Record<string, string>> = {
@@ -31,8 +31,7 @@ try {
   }).split('\n'))
     if (file !== '') cpSync(join(root, file), join(copy, file))
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
-  const compiled = PARTS.map(compilesWithout)
-  process.exitCode = compiled.every(Boolean) && (!values.tests || runTests()) ? 0 : 1
+  process.exitCode = (values.tests ? runTests() : PARTS.map(compilesWithout).every(Boolean)) ? 0 : 1
 } finally {
   rmSync(copy, { recursive: true })
 }
@@ -78,10 +77,11 @@ function runTests(): boolean {
   )
 }
 
-const filesIn = (folder: string): string[] =>
-  readdirSync(join(copy, folder), { recursive: true, encoding: 'utf8' })
+function filesIn(folder: string): string[] {
+  return readdirSync(join(copy, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .map((file) => join(folder, file))
+}
 
 /** Returns a module with the exported values of another, which fail when they are called. */
 function stubOf(file: string): string {
