@@ -1,12 +1,11 @@
 // Gateways of other projects as targets of the measurements, installed in a scratch directory by their files
 // in `../gateways`. Contains their configurations for one chat provider, but no figures.
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../src/test/test-cli.ts'
 import { installGateway, readPeer } from '../gateways/gateway.ts'
 import { type BenchTarget, end, PATH } from './targets.ts'
 
@@ -142,15 +141,6 @@ function leaveOut(name: string, reason: string): null {
 /** Returns the package and version that the first matching install line names. */
 const versionOf = (lines: readonly string[]): string =>
   /[@\w/[\]-]+(@|==)\d[\d.]*/.exec(lines.join('\n'))?.[0] ?? 'unknown version'
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 async function isListening(port: number): Promise<boolean> {
   try {
