@@ -56,8 +56,8 @@ const isRefused = (exchange: Exchange, entries: readonly LedgerEntry[]): boolean
   dialectOf(exchange).isError(exchange.body)
 
 /** Returns true if an error has this code in the place that the official clients read. */
-const hasCode = ({ body }: Exchange, code: string): boolean =>
-  at(jsonOf(body), '/error/details/error_code') === code
+const codeOf = ({ body }: Exchange): unknown => at(jsonOf(body), '/error/details/error_code')
+const hasCode = (exchange: Exchange, code: string): boolean => codeOf(exchange) === code
 
 check('STATE-01', {
   async exercise(session) {
@@ -131,7 +131,7 @@ check('STATE-02', {
           words && isRefused(first, requestsOf(evidence, first)),
           `the beginning of "${stepText(first)}"`,
           '400 thread_unsupported_request, and nothing is spent',
-          endText(first),
+          `${endText(first)} with the code ${codeOf(first) ?? 'missing'}`,
           see,
         ],
       },

@@ -104,7 +104,7 @@ function withRightKeys(evidence: Evidence, waybill: boolean): Finding[] {
         expected: onAll
           ? 'less than 400'
           : 'less than 400, or 403 where a wrong key gets 401 and the right one is answered elsewhere',
-        actual: endText(exchange),
+        actual: `${endText(exchange)}${onAll ? '' : `; a wrong key gets ${beside(required.wrongKey, evidence, exchange)?.status ?? 'no answer'}`}`,
       },
       [ref(exchange)],
     )
