@@ -171,6 +171,9 @@ check('LIFE-02', {
   },
 })
 
+/** Time to wait for artifacts, ms: those of the newest calls are written within five seconds, beside those that are kept. */
+const ARTIFACTS_WAIT_MS = 6_000
+
 const capped = {
   call: step('call'),
   look: step('look'),
@@ -190,7 +193,8 @@ check('LIFE-03', {
       await Promise.all(
         Array.from({ length: 20 }, () => session.chat(capped.call, { prompt: 'x'.repeat(500) })),
       )
-    // A gateway deletes in steps, records and artifacts apart: until two looks see the same.
+    // A gateway deletes in steps, records and artifacts apart: once artifacts are written, until two looks see the same.
+    await session.wait(ARTIFACTS_WAIT_MS)
     let before = ''
     for (let tries = 0; tries < 40; tries++) {
       await session.wait(250)
