@@ -156,7 +156,8 @@ async function compose(options: GatewayOptions) {
 
   async function stop(graceMs: number): Promise<void> {
     endLive(feed)
-    await Promise.all([stopListening(server, graceMs), webSockets.close(graceMs), runsHere.close(graceMs)])
+    // The WebSockets first: once the requests inside them were cut, their clients would be told of a provider's failure.
+    await Promise.all([webSockets.close(graceMs), stopListening(server, graceMs), runsHere.close(graceMs)])
     background.stop()
     await traces?.close()
     await fleet?.close()

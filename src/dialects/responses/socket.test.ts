@@ -5,8 +5,10 @@ import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import Database from 'better-sqlite3'
 import { WebSocket } from 'ws'
 import type { Script } from '../../../mocks/test-upstream.ts'
 import { type Setup, sharedGateways } from '../../test/test-gateway.ts'
@@ -437,6 +439,23 @@ test('a stopping gateway waits for the running response to end, then closes the 
   assert.equal((await socket.response()).at(-1).type, 'response.completed')
   assert.equal(await socket.closed, 1001)
   await closed
+})
+
+test('a response that is still running when a stop waits no longer is cut off without a word of its provider', async (t) => {
+  const script: Script = (res) => void res.writeHead(200, STREAM).write(streamOf(events('resp_cut')[0]!))
+  const { url, gateway, data } = await start(t, { providers: { alpha: script }, options: {} })
+  const socket = await openSocket(t, url)
+  const told: string[] = []
+  socket.ws.on('message', (message) => told.push(JSON.parse(String(message)).type))
+  socket.send(create())
+  await until('the response runs', () => told.length > 0)
+  await gateway.close(50)
+  assert.equal(await socket.closed, 1006)
+  assert.deepEqual(told, ['response.created'])
+  const record = new Database(join(data, 'waybill.db'), { readonly: true })
+  t.after(() => record.close())
+  const row = record.prepare('SELECT state, status FROM call_logs').get()
+  assert.deepEqual(row, { state: 'aborted', status: 499 })
 })
 
 test('an upgrade is refused with 426 if WebSockets are disabled or all in use; otherwise the rules for any request apply', async (t) => {
