@@ -157,7 +157,7 @@ export function checkTold(world: SimulatedWorld, sent: Sent): string | null {
   return checkRoute(world, sent)
 }
 
-/** Compares the record with what a client was told of its route. */
+/** Compares the record with the route that a client was told. */
 function checkRoute(
   { records }: { readonly records: CallRecords },
   { nonce, head, event, isForgotten }: Sent,

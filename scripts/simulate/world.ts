@@ -190,7 +190,7 @@ export class SimulatedWorld {
         await this.#dieIfDue()
         for (const { key, far } of this.#sockets)
           if (far.unread > MAX_UNREAD_BYTES)
-            this.fail(`the gateway holds ${far.unread} bytes for a socket of ${key} that nobody reads`)
+            this.fail(`the gateway holds ${far.unread} bytes for a socket of ${key} that is not read`)
         if (this.#disk.refuses === 'no openings' && this.#isRefused) this.#read(READYZ)
         if (this.finding) break
       }
@@ -787,7 +787,7 @@ export class SimulatedWorld {
     await this.#dieIfDue()
     for (const each of this.sent) {
       if (each.far.isBlocked && !this.#isDead)
-        this.fail(`${each.nonce}: the gateway still holds an answer that nobody reads`)
+        this.fail(`${each.nonce}: the gateway still holds an answer that is not read`)
       each.far.stall(false)
     }
     for (const { far } of [...this.#sockets]) far.stall(false)

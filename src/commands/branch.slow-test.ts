@@ -16,21 +16,26 @@ import { until } from '../test/test-until.ts'
 
 const KEY = 'wb-a-key-of-tests'
 
+/** Sends a call of the session. */
+const SEND = `
+const send = (call) => fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+  method: 'POST',
+  headers: {
+    'content-type': 'application/json',
+    authorization: 'Bearer ' + process.env.OPENAI_API_KEY,
+    'x-gateway-session-id': process.env.OWN_SESSION ?? process.env.WAYBILL_SESSION_ID,
+  },
+  body: JSON.stringify({ model: 'auto', ...call }),
+})
+`
+
 /** A program that holds a conversation of some turns about its directory, and prints each answer as it came. */
-const AGENT = `
+const AGENT = `${SEND}
 const messages = [{ role: 'system', content: 'You write pages.\\n- Working directory: ' + process.cwd()
   + '\\n- Memory: ' + process.env.HOME + '/.memory/' + process.cwd().replaceAll('/', '-') + '/notes\\n- Now: ' + new Date() }]
 for (let turn = 1; turn <= Number(process.env.TURNS); turn++) {
   messages.push({ role: 'user', content: (process.env.ASKS ?? 'turn') + ' ' + turn })
-  const answer = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      authorization: 'Bearer ' + process.env.OPENAI_API_KEY,
-      'x-gateway-session-id': process.env.OWN_SESSION ?? process.env.WAYBILL_SESSION_ID,
-    },
-    body: JSON.stringify({ model: 'auto', messages, stream: turn % 2 === 0 }),
-  })
+  const answer = await send({ messages, stream: turn % 2 === 0 })
   const text = await answer.text()
   console.log(answer.status + ' ' + JSON.stringify(text))
   if (answer.status !== 200) process.exit(3)
@@ -40,18 +45,10 @@ for (let turn = 1; turn <= Number(process.env.TURNS); turn++) {
 `
 
 /** A program whose second agent runs beside the first. A turn says whether it is done, and the last one waits for it. */
-const TWO_AGENTS = `
+const TWO_AGENTS = `${SEND}
 const ask = async (...contents) => {
   const messages = contents.map((content) => ({ role: 'user', content }))
-  const answer = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      authorization: 'Bearer ' + process.env.OPENAI_API_KEY,
-      'x-gateway-session-id': process.env.OWN_SESSION ?? process.env.WAYBILL_SESSION_ID,
-    },
-    body: JSON.stringify({ model: 'auto', messages }),
-  })
+  const answer = await send({ messages })
   if (answer.status !== 200) {
     console.log(answer.status + ' ' + (await answer.text()))
     process.exit(3)

@@ -280,7 +280,10 @@ class Road {
     return found
   }
 
-  /** Returns true for a step that is the same but for the folders of its session, and reads that with these. */
+  /**
+   * Returns true if a step differs from a call only in the folders of its session. All steps of that session are then read
+   * with these folders.
+   */
   #isElsewhere(step: Step, said: DigestedRequest | null): boolean {
     if (step.folders !== HERE || said?.parts.length !== step.said?.parts.length || !said) return false
     const { folders, ...moved } = fromElsewhere(step, said)

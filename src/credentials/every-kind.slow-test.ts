@@ -73,7 +73,7 @@ const repeats: Script = (response, { headers }) =>
     )
 
 for (const [name, { settings, headers = {}, begin }] of Object.entries(KINDS))
-  test(`a provider that repeats its credential of the kind \`${name}\` shows it to nobody`, async (t) => {
+  test(`a provider that repeats its credential of the kind \`${name}\` never shows it`, async (t) => {
     const secrets = (await begin?.(t)) ?? (() => [KEY, OWN])
     const provider = await startMockServer(repeats)
     t.after(() => provider.close())
