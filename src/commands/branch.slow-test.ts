@@ -18,12 +18,13 @@ const KEY = 'wb-a-key-of-tests'
 
 /** Sends a call of the session. */
 const SEND = `
-const send = (call) => fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+const send = (call, headers = {}) => fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
   method: 'POST',
   headers: {
     'content-type': 'application/json',
     authorization: 'Bearer ' + process.env.OPENAI_API_KEY,
     'x-gateway-session-id': process.env.OWN_SESSION ?? process.env.WAYBILL_SESSION_ID,
+    ...headers,
   },
   body: JSON.stringify({ model: 'auto', ...call }),
 })
@@ -61,6 +62,29 @@ const second = ask('look').then(() => (isDone = true))
 for (const turn of [2, 3]) await ask('turn ' + turn, 'done: ' + isDone)
 await second
 await ask('turn 4', 'done: ' + isDone)
+console.log('end')
+`
+
+/** A program with two agents that say the same, and that notices the second one late. Each turn has what they said so far. */
+const SAME_WORDS = `${SEND}
+const noticed = []
+const say = async (name, headers) => {
+  const contents = [name, ...(headers ? [] : noticed)]
+  const answer = await send({ messages: contents.map((content) => ({ role: 'user', content })) }, headers)
+  if (answer.status === 200) return (await answer.json()).choices[0].message.content
+  console.log(answer.status + ' ' + (await answer.text()))
+  process.exit(3)
+}
+const start = async (name, ms) => {
+  const said = await say(name, { 'x-claude-code-agent-id': name })
+  await new Promise((done) => setTimeout(done, ms))
+  noticed.push(said)
+}
+const agents = [start('look here', 0), start('look there', 300)]
+await say('turn 1')
+await say('turn 2')
+await Promise.all(agents)
+await say('turn 3')
 console.log('end')
 `
 
@@ -132,7 +156,7 @@ async function keep(
   const run = await waybill(t, ['run', '--keep', '--url', gateway.url], env, cwd, program)
   assert.equal(run.code, 0, run.stderr)
   const calls = await recorded(gateway, 'session_id=first')
-  assert.equal(calls.length, program === TWO_AGENTS ? 5 : 4)
+  assert.equal(calls.length, program === undefined ? 4 : 5)
   await allKept(gateway, calls)
   return { answers: run.answers, calls: calls.reverse(), stderr: run.stderr }
 }
@@ -272,6 +296,22 @@ test('agents that ran in parallel get their answers in the order of the session 
   const branch = await replay(4, '--live')
   assert.deepEqual([branch.code, branch.stdout], [0, 'end\n'], branch.stderr)
   assert.equal((await recorded(gateway, `parent_id=${calls[3].id}`)).length, 1)
+})
+
+test('agents that say the same are told apart by when their words were noticed (STEP-05)', async (t) => {
+  const gateway = await start(t, (response, received) => {
+    const text = JSON.stringify(received.json)
+    const reply = () => answer(text.includes('look') ? 'Both are here.' : 'Yes.')(response, received)
+    // The first turn ends after the agents, and the second begins before the late one is noticed.
+    if (text.includes('turn 1')) detached(sleep(100).then(reply), () => response.destroy())
+    else reply()
+  })
+  await keep(t, gateway, { program: SAME_WORDS })
+  const spent = gateway.received()
+  const args = ['replay', 'first', '--until', '5', '--url', gateway.url]
+  const whole = await waybill(t, args, {}, undefined, SAME_WORDS)
+  assert.deepEqual([whole.code, whole.stdout], [0, 'end\n'], whole.stderr)
+  assert.equal(gateway.received(), spent)
 })
 
 test('a branch of a branch, and one from the answer of a fork, begin with the steps before them (STEP-04, STEP-05)', async (t) => {

@@ -179,7 +179,7 @@ async function stepsOf(needed: Calls, later: Calls, { find }: Reads): Promise<St
 function putInOrder(steps: readonly Step[], count: number): void {
   const replayed = steps.slice(0, count)
   for (const step of replayed) {
-    const told = step.agent === null ? undefined : steps.find((other) => isToldIn(other, step))
+    const told = toldIn(steps, step)
     const meanwhile = replayed.filter(
       ({ agent, at }) => told && agent === told.agent && step.at < at && at < told.at,
     )
@@ -192,15 +192,24 @@ function putInOrder(steps: readonly Step[], count: number): void {
   }
 }
 
-/** Returns true if another agent got the last words of a step. */
-function isToldIn({ agent, at, input }: Step, step: Step): boolean {
-  const words = step.output.at(-1)
-  return (
-    agent !== step.agent &&
-    at > step.at &&
-    words?.kind === 'text' &&
-    input.some(({ text }) => text.includes(words.text.trim()))
+/** Returns the first step in which another agent got the last words of an agent's step. Two agents may say the same. */
+function toldIn(steps: readonly Step[], step: Step): Step | undefined {
+  const words = lastWordsOf(step)
+  if (step.agent === null || words === undefined) return undefined
+  const before = steps.filter(
+    (other) => other.agent !== null && other.end < step.end && lastWordsOf(other) === words,
   )
+  return steps.find(
+    ({ agent, at, input }) =>
+      agent !== step.agent &&
+      at > step.at &&
+      input.reduce((count, { text }) => count + text.split(words).length - 1, 0) > before.length,
+  )
+}
+
+const lastWordsOf = ({ output }: Step): string | undefined => {
+  const last = output.at(-1)
+  return last?.kind === 'text' && last.text.trim() !== '' ? last.text.trim() : undefined
 }
 
 /** The program's working directory and the user's home. */
