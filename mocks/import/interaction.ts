@@ -4,7 +4,7 @@ import { MAX_FILE_BYTES } from '../recording/format.ts'
 
 /** Exchange from a foreign recording. Header names are lower case; repeated headers are joined by ", ". */
 export interface Interaction {
-  /** Address as recorded, including the query and placeholders such as `<API_BASE>`. */
+  /** Address as recorded, including the query and placeholders such as `<API_BASE>`, but with a region. */
   readonly url: string
   /** Host with port, or its placeholder; never a user's name and password. Empty if unknown. */
   readonly host: string
@@ -36,8 +36,12 @@ export interface ImportFormat {
   cut(text: string, last: unknown): string | null
 }
 
+/** What recorders write in place of a region, without which a provider's host cannot be known. */
+const REGION = /<\w*region\w*>/gi
+
 /** Splits a recorded address, even if it begins with a project's placeholder and is therefore not a URL. */
-export function address(url: string): Pick<Interaction, 'url' | 'host' | 'path'> {
+export function address(recorded: string): Pick<Interaction, 'url' | 'host' | 'path'> {
+  const url = recorded.replace(REGION, 'us-east-1')
   const [, host = '', path = ''] = /^(?:[a-z]+:\/\/)?(?:[^/?#]*@)?([^/?#]*)([^?#]*)/i.exec(url) ?? []
   return { url, host, path: path || '/' }
 }

@@ -104,6 +104,20 @@ test('turns are counted separately for each kind of request, and restart in each
   assert.deepEqual(names(turns, requests), expected)
 })
 
+test('the recordings of one path take turns without those of another path (REC-02)', () => {
+  const turns = ['A', 'A', 'B', 'A', 'B'].map((project, i) =>
+    recording(`openai/${project}-${i + 1}`, {
+      path: `/v1/projects/${project}/chat/completions`,
+      ...(i > 0 && { order: i + 1 }),
+    }),
+  )
+  const requests = ['B', 'A', 'B', 'A', 'A', 'B'].map((project) => ({
+    path: `projects/${project}/chat/completions`,
+  }))
+  const expected = ['B-3', 'A-1', 'B-5', 'A-2', 'A-4', 'B-5'].map((name) => `openai/${name}`)
+  assert.deepEqual(names(turns, requests), expected)
+})
+
 test('calls in a different order still match, and a named model takes precedence over the order', () => {
   assert.deepEqual(names([recording('openai/later', { order: 4 })], [{}]), ['openai/later'])
   const named = [recording('openai/any', { order: 2 }), recording('openai/named', { model: 'any-model' })]

@@ -26,7 +26,7 @@ function publicHost(host: string): string | null {
     .slice(0, domain.index)
     .split('.')
     .map((label) => label.replace(/^[a-z]+-[a-z]+\d{1,2}-/, ''))
-    .filter((label) => label !== '' && label !== '<aws_region>' && !isRegion(label))
+    .filter((label) => label !== '' && !isRegion(label))
   return labels.every(isPathWord) ? [...labels, domain[0].replace(/^\./, '')].join('.') : null
 }
 
