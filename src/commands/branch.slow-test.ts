@@ -88,6 +88,26 @@ await say('turn 3')
 console.log('end')
 `
 
+/** A program that first says that its agent is done, and two turns later what the agent said. */
+const NAMED = `${SEND}
+const say = async (contents, headers) => {
+  const answer = await send({ messages: contents.map((content) => ({ role: 'user', content })) }, headers)
+  if (answer.status === 200) return (await answer.json()).choices[0].message.content
+  console.log(answer.status + ' ' + (await answer.text()))
+  process.exit(3)
+}
+let state = 'look-1 runs'
+const agent = say(['look here'], { 'x-claude-code-agent-id': 'look-1' }).then((said) => {
+  state = 'look-1 is done'
+  return said
+})
+await say(['turn 1', state])
+await say(['turn 2', state])
+await say(['turn 3', state])
+await say(['turn 4', state, await agent])
+console.log('end')
+`
+
 /** Each answer is another one, so that only a replay says the same twice. It names the program's directory. */
 function changing(): Script {
   let count = 0
@@ -298,21 +318,25 @@ test('agents that ran in parallel get their answers in the order of the session 
   assert.equal((await recorded(gateway, `parent_id=${calls[3].id}`)).length, 1)
 })
 
-test('agents that say the same are told apart by when their words were noticed (STEP-05)', async (t) => {
-  const gateway = await start(t, (response, received) => {
-    const text = JSON.stringify(received.json)
-    const reply = () => answer(text.includes('look') ? 'Both are here.' : 'Yes.')(response, received)
-    // The first turn ends after the agents, and the second begins before the late one is noticed.
-    if (text.includes('turn 1')) detached(sleep(100).then(reply), () => response.destroy())
-    else reply()
+for (const [what, program] of [
+  ['agents that say the same are told apart by when their words were noticed', SAME_WORDS],
+  ['an agent is done before the first call that says so, even if its words come later', NAMED],
+] as const)
+  test(`${what} (STEP-05)`, async (t) => {
+    const gateway = await start(t, (response, received) => {
+      const text = JSON.stringify(received.json)
+      const reply = () => answer(text.includes('look') ? 'Both are here.' : 'Yes.')(response, received)
+      // The first turn ends after the agents, and the second begins before the late one is noticed.
+      if (text.includes('turn 1')) detached(sleep(100).then(reply), () => response.destroy())
+      else reply()
+    })
+    await keep(t, gateway, { program })
+    const spent = gateway.received()
+    const args = ['replay', 'first', '--until', '5', '--url', gateway.url]
+    const whole = await waybill(t, args, {}, undefined, program)
+    assert.deepEqual([whole.code, whole.stdout], [0, 'end\n'], whole.stderr)
+    assert.equal(gateway.received(), spent)
   })
-  await keep(t, gateway, { program: SAME_WORDS })
-  const spent = gateway.received()
-  const args = ['replay', 'first', '--until', '5', '--url', gateway.url]
-  const whole = await waybill(t, args, {}, undefined, SAME_WORDS)
-  assert.deepEqual([whole.code, whole.stdout], [0, 'end\n'], whole.stderr)
-  assert.equal(gateway.received(), spent)
-})
 
 test('a branch of a branch, and one from the answer of a fork, begin with the steps before them (STEP-04, STEP-05)', async (t) => {
   const gateway = await start(t)

@@ -186,26 +186,40 @@ function putInOrder(steps: readonly Step[], count: number): void {
     for (const other of replayed) {
       if (other !== step && (other.at + SKEW_MS < step.end || meanwhile.includes(other)))
         step.needs.push(other)
-      if (other.end + SKEW_MS < step.end) step.follows.push({ step: other, ms: 0 })
+      // The answers to these lead to the last one, for which this step waits.
+      if (step.end + SKEW_MS < other.end && !meanwhile.includes(other)) other.follows.push({ step, ms: 0 })
     }
     meanwhile.at(-1)?.follows.push({ step, ms: TELL_MS })
   }
 }
 
-/** Returns the first step in which another agent got the last words of an agent's step. Two agents may say the same. */
+/** Returns the first step in which another agent knows that an agent is done: it got its last words, or its name again. */
 function toldIn(steps: readonly Step[], step: Step): Step | undefined {
+  const { agent, at, end } = step
   const words = lastWordsOf(step)
-  if (step.agent === null || words === undefined) return undefined
+  if (agent === null || words === undefined) return undefined
+  // Two agents may say the same.
   const before = steps.filter(
-    (other) => other.agent !== null && other.end < step.end && lastWordsOf(other) === words,
+    (other) => other.agent !== null && other.end < end && lastWordsOf(other) === words,
   )
   return steps.find(
-    ({ agent, at, input }) =>
-      agent !== step.agent &&
-      at > step.at &&
-      input.reduce((count, { text }) => count + text.split(words).length - 1, 0) > before.length,
+    (other) =>
+      other.agent !== agent &&
+      other.at > at &&
+      (other.input.reduce((count, { text }) => count + text.split(words).length - 1, 0) > before.length ||
+        (other.at > end && namesAgain(steps, other, agent))),
   )
 }
+
+/** Returns true if a step has a new part that names an agent which earlier steps of the same conversation named. */
+function namesAgain(steps: readonly Step[], step: Step, agent: string): boolean {
+  const earlier = steps.filter((other) => other.agent === step.agent && other.at < step.at)
+  const known = new Set(earlier.flatMap(({ input }) => namesOf(input, agent)))
+  return known.size > 0 && namesOf(step.input, agent).some((text) => !known.has(text))
+}
+
+const namesOf = (parts: Step['input'], agent: string): string[] =>
+  parts.flatMap(({ text }) => (text.includes(agent) ? [text] : []))
 
 const lastWordsOf = ({ output }: Step): string | undefined => {
   const last = output.at(-1)
