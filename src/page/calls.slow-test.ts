@@ -152,9 +152,16 @@ test('a key can be used to sign in; a client sees only its own calls, and the pa
   await gateway.chat(ask('auto'), { ...as('boss'), 'x-session-id': 'of-boss' })
   const { page } = await openTab(t, `${gateway.url}/calls`)
   const field = page.getByLabel('Gateway key')
+  await field.waitFor()
+  const refused: string[] = []
+  page.on('response', (response) => {
+    if (response.status() === 401) refused.push(response.url())
+  })
+  await page.reload()
   await field.fill('wrong')
   await field.press('Enter')
   await page.getByRole('alert').getByText('Incorrect API key').waitFor()
+  assert.equal(refused.length, 2, `one for the page and one for the key: ${refused}`)
   await field.fill('key-of-ann')
   await field.press('Enter')
   await page.locator('tbody tr').first().waitFor()

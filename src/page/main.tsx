@@ -10,7 +10,8 @@ async function begin(): Promise<void> {
   await redeemCode().catch((error: Error) => {
     signInTrouble.value = error.message
   })
-  fetchRead<Who>('/api/keys/me').then(
+  // Waits for the answer, so that a reader without a key sees one 401 on the console, and not one for each list.
+  await fetchRead<Who>('/api/keys/me').then(
     ({ name, role }) => {
       who.value = { name, role }
     },
