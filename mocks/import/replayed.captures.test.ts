@@ -77,8 +77,7 @@ test('every imported capture, including errors, is the answer to its own request
     // A response whose id is taken gets new ids.
     const compared = ids.some((id) => taken.has(id)) ? withoutIds : (text: string) => text
     for (const id of ids) taken.add(id)
-    const equal =
-      answer.status === response.status && compared(answer.body.toString()) === compared(recorded)
+    const equal = answer.status === response.status && compared(answer.body.toString()) === compared(recorded)
     const folder = source.slice(0, source.indexOf('/'))
     const row = rows.get(folder) ?? { asked: 0, equal: 0, errors: 0, errorsEqual: 0 }
     rows.set(folder, row)
@@ -86,8 +85,7 @@ test('every imported capture, including errors, is the answer to its own request
     row.equal += Number(equal)
     row.errors += Number(response.status >= 400)
     row.errorsEqual += Number(equal && response.status >= 400)
-    if (!equal)
-      missed.push(`${source} (${name}): ${answer.status} ${answer.body.toString().slice(0, 300)}`)
+    if (!equal) missed.push(`${source} (${name}): ${answer.status} ${answer.body.toString().slice(0, 300)}`)
   }
   for (const [folder, row] of rows) t.diagnostic(`${folder}: ${JSON.stringify(row)}`)
   t.diagnostic(`refused: ${JSON.stringify(Object.fromEntries(refused))}`)
