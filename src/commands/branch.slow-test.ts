@@ -88,7 +88,7 @@ await say('turn 3')
 console.log('end')
 `
 
-/** A program that first says that its agent is done, and two turns later what the agent said. */
+/** A program that says of its agent that it is running, then that it is done, and one turn later what it said. */
 const NAMED = `${SEND}
 const say = async (contents, headers) => {
   const answer = await send({ messages: contents.map((content) => ({ role: 'user', content })) }, headers)
@@ -96,13 +96,18 @@ const say = async (contents, headers) => {
   console.log(answer.status + ' ' + (await answer.text()))
   process.exit(3)
 }
-let state = 'look-1 runs'
-const agent = say(['look here'], { 'x-claude-code-agent-id': 'look-1' }).then((said) => {
+const wait = (ms) => new Promise((done) => setTimeout(done, ms))
+let state = 'look-1 was started'
+const agent = say(['look here'], { 'x-claude-code-agent-id': 'look-1' }).then(async (said) => {
+  await wait(300)
   state = 'look-1 is done'
   return said
 })
+await wait(100)
 await say(['turn 1', state])
+if (state === 'look-1 was started') state = 'look-1 is still running'
 await say(['turn 2', state])
+await wait(350)
 await say(['turn 3', state])
 await say(['turn 4', state, await agent])
 console.log('end')

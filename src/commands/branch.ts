@@ -193,7 +193,7 @@ function putInOrder(steps: readonly Step[], count: number): void {
   }
 }
 
-/** Returns the first step in which another agent knows that an agent is done: it got its last words, or its name again. */
+/** Returns the first step in which another agent knows that an agent is done: it got its last words, or is told of it. */
 function toldIn(steps: readonly Step[], step: Step): Step | undefined {
   const { agent, at, end } = step
   const words = lastWordsOf(step)
@@ -211,15 +211,17 @@ function toldIn(steps: readonly Step[], step: Step): Step | undefined {
   )
 }
 
-/** Returns true if a step has a new part that names an agent which earlier steps of the same conversation named. */
+/** Returns true if a step newly names an agent that the conversation named before, and does not say that it is running. */
 function namesAgain(steps: readonly Step[], step: Step, agent: string): boolean {
   const earlier = steps.filter((other) => other.agent === step.agent && other.at < step.at)
   const known = new Set(earlier.flatMap(({ input }) => namesOf(input, agent)))
-  return known.size > 0 && namesOf(step.input, agent).some((text) => !known.has(text))
+  const isNew = (text: string) => !known.has(text) && !text.split(agent).slice(1).some(saysRunning)
+  return known.size > 0 && namesOf(step.input, agent).some(isNew)
 }
 
 const namesOf = (parts: Step['input'], agent: string): string[] =>
   parts.flatMap(({ text }) => (text.includes(agent) ? [text] : []))
+const saysRunning = (afterName: string): boolean => /^.{0,80}\brunning\b/.test(afterName)
 
 const lastWordsOf = ({ output }: Step): string | undefined => {
   const last = output.at(-1)
