@@ -31,6 +31,8 @@ for (const name of NAMES)
     assert.match(install.run, /GITHUB_PATH/)
     assert.match(suite.uses, /^waybill\/waybill@/)
     assert.equal(suite.with.baseline, 'conformance/baseline.yaml')
+    const needed = readFileSync(join(root, name, 'target.yaml'), 'utf8').matchAll(/\{\{env\.(\w+)\}\}/g)
+    assert.deepEqual(Object.keys(suite.env ?? {}), [...new Set([...needed].map(([, variable]) => variable))])
   })
 
 test('a gateway without packages or without a result has no folder', () => {

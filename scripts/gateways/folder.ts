@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
 import { installCommands } from '../../conformance/launch/install.ts'
 import { readTarget } from '../../conformance/target/read.ts'
+import { INSTALLS } from './installs.ts'
 import { BOARD_PROFILE, isDraft, readNotes, readOutcomes, targetFile } from './scoreboard.ts'
 
 /** Time for which an entry of the baseline excuses a failure, ms. */
@@ -30,7 +31,9 @@ export function filesOfFolder(
   const outcome = readOutcomes().find((each) => each.name === name)
   if (target.install === undefined || !outcome?.results)
     throw new Error(`${name} has no folder: its target file needs \`install\`, and the scoreboard a result`)
-  const { commands, bin } = installCommands(target.install, target.version!)
+  const own = INSTALLS[name]
+  const plain = installCommands(target.install, target.version!)
+  const lines = own?.install ?? plain.commands.map((command) => command.map(quoted).join(' '))
   const notes = readNotes()[name]!
   const expires = new Date(Date.parse(outcome.date) + EXCUSED_MS).toISOString().slice(0, 10)
   const baseline = outcome.verdicts
@@ -38,11 +41,12 @@ export function filesOfFolder(
     .map(({ id }) => ({ id, reason: notes.looked_at[id]!.trim(), expires }))
   return {
     'target.yaml': readFileSync(targetFile(name), 'utf8'),
-    'workflow.yml': workflow(target.name, [
-      'mkdir gateway && cd gateway',
-      ...commands.map((command) => command.map(quoted).join(' ')),
-      `echo "$PWD/${bin}" >> "$GITHUB_PATH"`,
-    ]),
+    'workflow.yml': workflow(
+      target.name,
+      ['mkdir gateway && cd gateway', ...lines, `echo "$PWD/${own?.bin ?? plain.bin}" >> "$GITHUB_PATH"`],
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the workflow replaces it
+      own?.env?.('${{ github.workspace }}/gateway') ?? {},
+    ),
     'baseline.yaml': `# Failures of ${target.name} ${target.version} that are known. An entry that is no longer needed fails the run.\n${stringify(baseline)}`,
   }
 }
@@ -54,8 +58,8 @@ const quoted = (word: string): string => (/^[\w@=./:-]+$/.test(word) ? word : `'
 
 const example = fileURLToPath(new URL('../../examples/test-your-gateway/workflow.yml', import.meta.url))
 
-/** Returns the workflow; its actions are those of the example. */
-function workflow(title: string, install: readonly string[]): string {
+/** Returns the workflow; its actions are those of the example. `env` is for the suite. */
+function workflow(title: string, install: readonly string[], env: Readonly<Record<string, string>>): string {
   const [checkout, suite] = [...readFileSync(example, 'utf8').matchAll(/uses: .*/g)].map(([use]) => use)
   return `# Runs the suite against ${title}. Put this file into .github/workflows/, and the other two into conformance/.
 name: conformance
@@ -72,5 +76,5 @@ jobs:
 ${install.map((line) => `          ${line}`).join('\n')}
       - ${suite}
         with: { target: conformance/target.yaml, profile: ${BOARD_PROFILE}, baseline: conformance/baseline.yaml }
-`
+${Object.keys(env).length > 0 ? `        env: ${JSON.stringify(env)}\n` : ''}`
 }

@@ -22,7 +22,7 @@ const NPM = 'npm install --no-save --no-audit --no-fund --ignore-scripts --prefi
  * tables that are needed.
  */
 const TOKEN_TABLES = [
-  'pip download --quiet --no-deps --only-binary :all: -d . litellm==1.106.2',
+  'python3 -m pip download --quiet --no-deps --only-binary :all: -d . litellm==1.106.2',
   'mkdir tokens && python3 -m zipfile -e litellm-*.whl wheel && cp wheel/litellm/litellm_core_utils/tokenizers/[0-9a-f]* tokens/',
   'rm -r wheel litellm-*.whl',
 ]
