@@ -2,7 +2,7 @@
 // and whole), ids and indexes. Pure.
 import { isDeepStrictEqual } from 'node:util'
 import type { DialectName } from '../dialects/dialect.ts'
-import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'
+import { type AnyJson, jsonOf, objectsIn, readEvents } from '../evidence/reading.ts'
 
 /** Contradictions by kind, in a few words each. */
 export interface Contradictions {
@@ -58,7 +58,7 @@ function inChat(body: string): Contradictions {
   const found = none()
   const whole = jsonOf(body) as AnyJson | undefined
   if (whole !== undefined) {
-    const calls = (whole?.choices ?? []).flatMap((choice: AnyJson) => choice?.message?.tool_calls ?? [])
+    const calls = objectsIn(whole?.choices).flatMap(({ message }) => objectsIn(message?.tool_calls))
     found.ids.push(
       ...distinct(
         calls.map(({ id }: AnyJson) => id),
@@ -70,12 +70,12 @@ function inChat(body: string): Contradictions {
   const calls = new Map<string, { id: unknown }>()
   const answers = new Set<unknown>()
   for (const { json } of parsed(body)) {
-    const choices: AnyJson[] = Array.isArray(json.choices) ? json.choices : []
+    const choices = objectsIn(json.choices)
     if (choices.length > 0 && isId(json.id)) answers.add(json.id)
     for (const choice of choices)
-      for (const call of choice?.delta?.tool_calls ?? []) {
-        if (!Number.isInteger(call?.index)) {
-          found.places.push(`a part of a call with the index ${brief(call?.index)}`)
+      for (const call of objectsIn(choice.delta?.tool_calls)) {
+        if (!Number.isInteger(call.index)) {
+          found.places.push(`a part of a call with the index ${brief(call.index)}`)
           continue
         }
         const key = `${choice.index ?? 0} ${call.index}`
@@ -121,7 +121,7 @@ function inMessages(body: string): Contradictions {
   const whole = jsonOf(body) as AnyJson | undefined
   const blocks = new Map<unknown, Block>()
   if (whole !== undefined)
-    for (const [index, start] of (Array.isArray(whole?.content) ? whole.content : []).entries())
+    for (const [index, start] of objectsIn(whole?.content).entries())
       blocks.set(index, { start, joined: '', open: false })
   else for (const { event, json } of parsed(body)) messageEvent(event, json, blocks, found)
   const calls = [...blocks.values()].filter(({ start }) => start?.type === 'tool_use')
@@ -218,8 +218,7 @@ function finished(item: AnyJson, known: Item, where: string, { texts, ids, state
 function inResponses(body: string): Contradictions {
   const found = none()
   const whole = jsonOf(body) as AnyJson | undefined
-  const output = (response: AnyJson | undefined): AnyJson[] =>
-    Array.isArray(response?.output) ? response.output.filter((item: AnyJson) => item) : []
+  const output = (response: AnyJson | undefined): AnyJson[] => objectsIn(response?.output)
   const calls = (items: readonly AnyJson[]) =>
     distinct(
       items.filter(({ type }) => type === 'function_call').map(({ call_id }) => call_id),
@@ -258,6 +257,8 @@ function inResponses(body: string): Contradictions {
   return found
 }
 
+const FINISHED = 'response.output_item.done'
+
 function responseEvent(json: AnyJson, items: Map<unknown, Item>, found: Contradictions): void {
   const { type, output_index: index, item } = json
   if (type === 'response.output_item.added') {
@@ -269,10 +270,10 @@ function responseEvent(json: AnyJson, items: Map<unknown, Item>, found: Contradi
   }
   // A gateway's own event may belong to no item.
   const isOwn = !/\.(added|delta|done)$/.test(type)
-  const said = type === 'response.output_item.done' ? item?.id : json.item_id
+  const said = type === FINISHED ? item?.id : json.item_id
   const nameless = said === undefined && item === undefined && !isOwn ? itemAt(index, items) : undefined
   if (nameless !== undefined) {
-    const missing = `${type} of item ${brief(index)} has no item_id`
+    const missing = `${type} of item ${brief(index)} has no ${type === FINISHED ? 'item' : 'item_id'}`
     if (!found.ids.includes(missing)) found.ids.push(missing)
   }
   const id = said ?? nameless
@@ -289,8 +290,8 @@ function responseEvent(json: AnyJson, items: Map<unknown, Item>, found: Contradi
   }
   if (index !== undefined && index !== known.index)
     found.places.push(`${type} of item ${brief(known.index)} says ${brief(index)}`)
-  if (type === 'response.output_item.done') {
-    finished(item, known, 'the finished item', found)
+  if (type === FINISHED) {
+    if (item) finished(item, known, 'the finished item', found)
     return
   }
   const base = type.replace(/\.(delta|done)$/, '')

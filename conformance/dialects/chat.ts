@@ -1,5 +1,5 @@
 // Chat completions (OpenAI): how the suite calls them and reads answers. Pure.
-import { type AnyJson, at, jsonOf, readEvents, SEPARATOR } from '../evidence/reading.ts'
+import { type AnyJson, at, jsonOf, objectsIn, readEvents, SEPARATOR } from '../evidence/reading.ts'
 import type { Dialect, Reading } from './dialect.ts'
 
 /**
@@ -42,13 +42,13 @@ function readParts(
     if (part.error != null) errors.push(part.error)
     if (part.usage != null) usage.push(part.usage)
     if (typeof part.model === 'string') model ??= part.model
-    for (const choice of Array.isArray(part.choices) ? part.choices : []) {
-      const said: AnyJson = choice?.[member] ?? {}
-      const number = choice?.index ?? 0
+    for (const choice of objectsIn(part.choices)) {
+      const said: AnyJson = choice[member] ?? {}
+      const number = choice.index ?? 0
       if (typeof said.content === 'string') texts[number] = (texts[number] ?? '') + said.content
       reasoning += said.reasoning_content || said.reasoning || ''
-      if (choice?.finish_reason != null) finish.push({ choice: number, reason: choice.finish_reason })
-      for (const [position, call] of (said.tool_calls ?? []).entries()) {
+      if (choice.finish_reason != null) finish.push({ choice: number, reason: choice.finish_reason })
+      for (const [position, call] of objectsIn(said.tool_calls).entries()) {
         const index = call.index ?? position
         let tool = tools.find((each) => each.choice === number && each.index === index)
         if (!tool) {

@@ -1,7 +1,7 @@
 // Gemini (Google): how the suite calls it and reads answers, as the official client does. The model is in the
 // path. A stream consists of events, or is a list if the client does not request events. Pure.
 import { parseExactIntegers } from '../../src/shared/exact-json.ts'
-import { type AnyJson, at, jsonOf, readEvents } from '../evidence/reading.ts'
+import { type AnyJson, at, jsonOf, objectsIn, readEvents } from '../evidence/reading.ts'
 import type { Dialect, Reading } from './dialect.ts'
 
 /** Finish reasons -> those of chat; unknown reasons stay unchanged. */
@@ -50,10 +50,10 @@ function readingOf(parts: readonly AnyJson[], unreadable: number): Reading {
     if (typeof part?.modelVersion === 'string') model ??= part.modelVersion
     if (part?.usageMetadata != null) usage.push(usageOf(part.usageMetadata))
     if (part?.promptFeedback?.blockReason != null) finish.push({ choice: 0, reason: 'content_filter' })
-    for (const candidate of Array.isArray(part?.candidates) ? part.candidates : []) {
-      const choice = candidate?.index ?? 0
+    for (const candidate of objectsIn(part?.candidates)) {
+      const choice = candidate.index ?? 0
       afterDone ||= finish.some((ended) => ended.choice === choice)
-      for (const { text = '', thought, functionCall: call } of candidate?.content?.parts ?? []) {
+      for (const { text = '', thought, functionCall: call } of objectsIn(candidate.content?.parts)) {
         if (thought === true) reasoning += text
         else content += text
         if (call)
@@ -62,7 +62,7 @@ function readingOf(parts: readonly AnyJson[], unreadable: number): Reading {
             arguments: JSON.stringify(call.args ?? {}),
           })
       }
-      const reason = candidate?.finishReason
+      const reason = candidate.finishReason
       if (reason != null) finish.push({ choice, reason: FINISH[reason] ?? reason })
     }
   }

@@ -1,6 +1,6 @@
 // Interactions (Google): how the suite calls them and reads answers: typed steps, a stream of named events, and a last
 // event without steps. Pure.
-import { type AnyJson, at, jsonOf, readEvents } from '../evidence/reading.ts'
+import { type AnyJson, at, jsonOf, objectsIn, readEvents } from '../evidence/reading.ts'
 import type { Dialect, Reading } from './dialect.ts'
 
 /** Statuses at the end -> the finish reasons of chat; unknown statuses stay unchanged. */
@@ -24,10 +24,9 @@ function usageOf({ total_input_tokens: input, total_output_tokens, ...usage }: A
   }
 }
 
-const listIn = (value: unknown): AnyJson[] => (Array.isArray(value) ? value : [])
 const textIn = (value: unknown): string =>
-  listIn(value)
-    .map((part) => part?.text ?? '')
+  objectsIn(value)
+    .map(({ text }) => text ?? '')
     .join('')
 
 /** Reads steps and the end of an interaction. */
@@ -58,7 +57,7 @@ function readingOf(steps: readonly AnyJson[], end: AnyJson): Reading {
 /** Adds a delta to its open step. */
 function grow(step: AnyJson, { type, ...delta }: AnyJson): void {
   const add = (member: string, part: unknown) => {
-    step[member] = [...listIn(step[member]), part]
+    step[member] = [...objectsIn(step[member]), part]
   }
   if (type === 'arguments_delta')
     step.arguments = (typeof step.arguments === 'string' ? step.arguments : '') + (delta.arguments ?? '')
@@ -69,7 +68,7 @@ function grow(step: AnyJson, { type, ...delta }: AnyJson): void {
 
 function read(body: string): Reading {
   const whole = jsonOf(body) as AnyJson | undefined
-  if (whole !== undefined) return readingOf(listIn(whole?.steps), whole ?? {})
+  if (whole !== undefined) return readingOf(objectsIn(whole?.steps), whole ?? {})
   const steps = new Map<unknown, AnyJson>()
   const errors: unknown[] = []
   let [last, done, unreadable, afterDone] = [{} as AnyJson, 0, 0, false]

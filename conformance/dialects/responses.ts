@@ -1,6 +1,6 @@
 // Responses (OpenAI): how the suite calls them and reads answers: items, a stream of named events, and a last
 // event that holds the whole. Pure.
-import { type AnyJson, at, jsonOf, readEvents } from '../evidence/reading.ts'
+import { type AnyJson, at, jsonOf, objectsIn, readEvents } from '../evidence/reading.ts'
 import type { Dialect, Reading } from './dialect.ts'
 
 /** Events that end a stream, including failure. */
@@ -25,13 +25,15 @@ function usageOf(usage: AnyJson): unknown {
 }
 
 const textIn = (item: AnyJson): string =>
-  (Array.isArray(item.content) ? item.content : []).map((part: AnyJson) => part?.text ?? '').join('')
+  objectsIn(item.content)
+    .map(({ text }) => text ?? '')
+    .join('')
 
 /** Returns the visible reasoning of an item, summarised or verbatim. */
 const thoughtsIn = (item: AnyJson): string =>
   [item.summary, item.content]
-    .flatMap((parts) => (Array.isArray(parts) ? parts : []))
-    .map((part: AnyJson) => part?.text ?? '')
+    .flatMap(objectsIn)
+    .map(({ text }) => text ?? '')
     .join('')
 
 const callIn = (item: AnyJson): Omit<Reading['tools'][number], 'choice' | 'index'> => ({
@@ -49,7 +51,7 @@ function reasonOf(response: AnyJson, calls: number): string | null {
 }
 
 function readWhole(whole: AnyJson): Reading {
-  const output: AnyJson[] = Array.isArray(whole.output) ? whole.output : []
+  const output = objectsIn(whole.output)
   const tools = output
     .filter(({ type }) => type === 'function_call')
     .map((item, index) => ({ choice: 0, index, ...callIn(item) }))

@@ -103,5 +103,9 @@ export function readEvents(body: string): ReadEvent[] {
 // biome-ignore lint/suspicious/noExplicitAny: every member is looked at before it is used
 export type AnyJson = Record<string, any>
 
+/** Returns the objects of a list; none if it is no list. An answer may hold anything. */
+export const objectsIn = (list: unknown): AnyJson[] =>
+  Array.isArray(list) ? list.filter((each) => typeof each === 'object' && each !== null) : []
+
 /** U+241E, the picture of a record separator. */
 export const SEPARATOR = '\u241e'
