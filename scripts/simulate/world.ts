@@ -743,8 +743,10 @@ export class SimulatedWorld {
     const isRefused = () => this.#isRefused && this.#disk.refuses === 'no openings'
     const wasRefused = isRefused() // an answer may be underway for a while
     const ended = (message: Message) => {
+      // A key may repeat the words of another one.
+      const said = new Set(this.sent.flatMap(({ event, asked }) => (event.key === key ? [asked] : [])))
       const isForeign = [...message.body.matchAll(new RegExp(NONCE, 'g'))].some(
-        ([nonce]) => !nonce.endsWith(key),
+        ([nonce]) => !nonce.endsWith(key) && !said.has(nonce),
       )
       const isReady = path === '/readyz' && message.start.includes(' 200 ')
       if (isReady && wasRefused && isRefused())
