@@ -51,6 +51,8 @@ export interface Preflight {
   /** First call, and its ledger entry at the mock. */
   readonly call: Exchange
   readonly entry: LedgerEntry | null
+  /** Paths that it was to read, and that the gateway does not have. */
+  readonly absent: readonly string[]
   /** Log as read after the call; null if none is declared. */
   readonly log: Exchange | null
   /** Dialects besides chat that it serves, if they were probed. */
@@ -100,6 +102,9 @@ export async function lookAt(
       ...(log === null ? [] : [seenOfLog(worker.target, log)]),
       ...steps.streamed.in(evidence).map(seenOfStream),
     ]
+    const absent = steps.read
+      .in(evidence)
+      .flatMap(({ status, request }) => (status === 404 ? [request.path] : []))
     const serves: Preflight['serves'][number][] = []
     for (const dialect of further) {
       const probe = { id: `look-${dialect}`, dialect, judge: () => [] }
@@ -110,7 +115,7 @@ export async function lookAt(
       const [answer] = steps.probe.in(evidence)
       if (answer?.status === 200 && readAnswer(answer).content !== '') serves.push(dialect)
     }
-    return { sights, took, call, entry, log, serves }
+    return { sights, took, call, entry, absent, log, serves }
   } finally {
     await worker.close()
   }

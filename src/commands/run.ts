@@ -65,9 +65,13 @@ const resolution = z.looseObject({ route: z.string().nullable() })
  * gateway does not answer or the program is missing.
  */
 export async function runAgent(options: RunAgentOptions): Promise<number> {
-  const { url, env } = options
-  const config = url || env.WAYBILL_URL ? options.config : await configFor(options)
-  const stop = url || env.WAYBILL_URL ? null : await gatewayHere(config, env)
+  const { url, env, program } = options
+  if (url || env.WAYBILL_URL) return runWith(options)
+  const isThere = (folder: string) => existsSync(join(folder, program))
+  if (process.platform !== 'win32' && !program.includes('/') && !env.PATH?.split(':').some(isThere))
+    throw new Error(`${program} ${NOT_FOUND}`)
+  const config = await configFor(options)
+  const stop = await gatewayHere(config, env)
   try {
     return await runWith({ ...options, config })
   } finally {
@@ -77,7 +81,11 @@ export async function runAgent(options: RunAgentOptions): Promise<number> {
 
 /** Returns the configuration. A person without one, and without a gateway, is asked for it first. */
 async function configFor({ config, env }: RunAgentOptions): Promise<string> {
-  if (existsSync(config) || !process.stdin.isTTY || !(await isAbsent(config, env))) return config
+  if (existsSync(config) || !(await isAbsent(config, env))) return config
+  if (!process.stdin.isTTY)
+    throw new UsageError(
+      `there is no ${config}, no gateway, and no terminal for questions; write the file with \`waybill init --provider NAME\``,
+    )
   complain(`there is no ${config} and no gateway, so these questions come first`)
   // In the directory of the agent's work, it would be one more file of the user's project.
   const file = config === 'waybill.yaml' ? join(userDirectory(env), config) : config
@@ -307,6 +315,8 @@ function told(agent: Agent, { set, unset, args }: Launch): string {
   return lines.map((line) => `${clean(line)}\n`).join('')
 }
 
+const NOT_FOUND = 'was not found; install it, or give its path'
+
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
 
 /**
@@ -340,7 +350,7 @@ async function ended(
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENOENT' && code !== 'EACCES') throw error
     throw new Error(
-      `${program} ${code === 'ENOENT' ? 'was not found' : 'cannot be executed'}; install it, or give its path`,
+      `${program} ${code === 'ENOENT' ? NOT_FOUND : 'cannot be executed; give the path of a program'}`,
       { cause: error },
     )
   } finally {

@@ -3,7 +3,20 @@ import { test } from 'node:test'
 import { askEach } from './target-init.ts'
 
 test('`waybill target init` asks again after a mistake, and keeps the earlier answers', async () => {
-  const replies = ['', 'node gateway.js', 'auto', '', '/log', 'model=x-model', 'log', '/log', '', '', '']
+  const replies = [
+    '',
+    'node gateway.js',
+    'auto',
+    '/health',
+    '',
+    '/log',
+    'model=x-model',
+    'log',
+    '/log',
+    '',
+    '',
+    '',
+  ]
   const asked: string[] = []
   const answers = await askEach({}, async (text) => {
     asked.push(text)
@@ -13,6 +26,10 @@ test('`waybill target init` asks again after a mistake, and keeps the earlier an
     ...{ start: 'node gateway.js', call: 'auto', keyEnv: '', headers: 'model=x-model', log: '/log' },
     ...{ name: '', ready: '', read: '' },
   })
-  assert.match(asked[5]!, /✗ write NAME=HEADER, .*\nWhich response headers/)
-  assert.match(asked[7]!, /✗ write a path that begins with \/\nWhere is its log/)
+  assert.match(
+    asked[4]!,
+    /✗ the environment variable \/health is not set; set it\nWhich environment variable/,
+  )
+  assert.match(asked[6]!, /✗ write NAME=HEADER, .*\nWhich response headers/)
+  assert.match(asked[8]!, /✗ write a path that begins with \/\nWhere is its log/)
 })

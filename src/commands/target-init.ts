@@ -61,7 +61,11 @@ const QUESTIONS: readonly Question[] = [
     must: '--start',
   },
   { name: 'call', question: 'Which model should be called?', must: '--call' },
-  { name: 'keyEnv', question: 'Which environment variable holds its key? (none)' },
+  {
+    name: 'keyEnv',
+    question: 'Which environment variable holds the key that its clients send? (none)',
+    mistakeIn: variableMistake,
+  },
   {
     name: 'headers',
     question:
@@ -92,10 +96,8 @@ export async function initTarget(file: string, given: Answers): Promise<number> 
     const answers = await askFor(given)
     let known: Known = fieldsOf(answers)
     refuseCredentials(known)
-    if (answers.keyEnv && !process.env[answers.keyEnv])
-      throw new UsageError(
-        `--key-env: the environment variable ${answers.keyEnv} is not set; set it, or leave the option out`,
-      )
+    const mistake = answers.keyEnv ? variableMistake(answers.keyEnv) : null
+    if (mistake !== null) throw new UsageError(`--key-env: ${mistake}, or leave the option out`)
     const logAt = answers.log ? { path: answers.log, list: '', fields: { id: '/id' } } : null
     const target = targetSchema.safeParse({
       ...known,
@@ -127,10 +129,16 @@ export async function initTarget(file: string, given: Answers): Promise<number> 
         if (isThere) break
       }
     }
+    const gone = seen?.absent ?? []
+    const there = known.capabilities.read_paths.filter((path) => !gone.includes(path))
+    const { catalog } = known.capabilities
+    const capabilities = { ...(catalog && there.includes(catalog) && { catalog }), read_paths: there }
+    known = { ...known, capabilities }
     if (seen && seen.took > usual / 3) known = { ...known, ready: slowStart(known.ready, seen.took) }
     const log = seen && guessLog(seen, answers.call!, known.observability.headers.request_id)
     const own = (what: string) => !what.startsWith('the log, ')
     for (const { ok, what } of seen?.sights ?? []) if (own(what)) print(`  ${ok ? '✓' : '✗'} ${what}`)
+    for (const path of gone) print(`    ${path} is not there, so the file does not name it`)
     if (known.dialects) print(`  ✓ it serves ${Object.keys(known.dialects).slice(1).join()}, and not chat`)
     for (const dialect of seen?.serves ?? []) print(`  ✓ it also serves ${dialect}`)
     if (answers.log && seen)
@@ -143,10 +151,17 @@ export async function initTarget(file: string, given: Answers): Promise<number> 
       return 0
     }
     print(`Written: ${file}, but it could not be tried. Correct it, then: waybill target check ${file}`)
+    print(
+      'Or remove it and begin again: --ready names the path that answers when it is ready, --wait the seconds.',
+    )
     return reportError(failure)
   } catch (thrown) {
     return reportError(thrown)
   }
+}
+
+function variableMistake(name: string): string | null {
+  return process.env[name] ? null : `the environment variable ${name} is not set; set it`
 }
 
 /** Returns a wait of three times the measured time, because other machines are slower, in tens of seconds. */

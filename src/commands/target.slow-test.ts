@@ -118,14 +118,14 @@ test('`waybill target init` also tries a streamed call and shows its answer', as
   assert.match(checked.out, /✗ a streamed call was answered with 500 .*streams are broken today/)
 })
 
-test('`waybill target init` finds the dialect of a gateway that does not serve chat', async () => {
+test('`waybill target init` finds the dialect of a gateway that does not serve chat, and declares no path that is not there', async () => {
   const gateway = join(root, 'messages.mjs')
   writeFileSync(
     gateway,
     `import { createServer } from 'node:http'
     import { text } from 'node:stream/consumers'
     createServer(async (q, r) => {
-      if (q.method === 'GET') return r.end('{"data":[]}')
+      if (q.url === '/health') return r.end('{}')
       if (q.url !== '/v1/messages') return r.writeHead(404).end('{}')
       const { model, messages } = JSON.parse(await text(q))
       const headers = { authorization: 'Bearer ' + process.env.KEY, 'content-type': 'application/json' }
@@ -138,10 +138,14 @@ test('`waybill target init` finds the dialect of a gateway that does not serve c
   )
   const file = join(root, 'messages.yaml')
   const start = `UPSTREAM={{mock.openai.base_url}} KEY={{mock.openai.key}} {{node}} ${gateway} {{port}}`
-  const { out } = await waybill('init', file, '--start', start, '--call', 'gpt-5-mini')
+  const { out } = await waybill('init', file, '--start', start, '--call', 'gpt-5-mini', '--ready', '/health')
   assert.match(out, /✓ a call for "gpt-5-mini" reached the mock/)
+  assert.match(out, /✗ GET \/v1\/models: 404\n/)
+  assert.match(out, / {4}\/v1\/models is not there, so the file does not name it\n/)
   assert.match(out, /✓ it serves messages, and not chat/)
-  assert.deepEqual(readTarget(file).dialects, { chat: false, messages: { counts: false } })
+  const { dialects, capabilities } = readTarget(file)
+  assert.deepEqual(dialects, { chat: false, messages: { counts: false } })
+  assert.deepEqual([capabilities.catalog, capabilities.read_paths], [undefined, []])
 })
 
 test('`waybill target init` accepts a name, request headers and a readiness path', async () => {
