@@ -47,7 +47,7 @@ export const gateway = defineConfig({
     'database-thread': 'src/store/sqlite/database-thread.ts',
     'fleet-worker': 'src/fleet/worker.ts',
     mocks: 'mocks/library.ts',
-    conformance: 'conformance/library.ts',
+    conformance: 'conformance/runner/library.ts',
     testcontainers: 'src/testcontainers/library.ts',
   },
   format: 'esm',
@@ -120,7 +120,7 @@ const definitionOfTheRecord: NonNullable<Options['esbuildPlugins']>[number] = {
 
 export const PAGE_ASSETS = ['index.html', 'icon.svg']
 /** What the conformance report takes from the page, and its own. */
-const REPORT_STYLES = ['src/page/base.css', 'conformance/report/report.css']
+const REPORT_STYLES = ['src/page/base.css', 'conformance/judge/report.css']
 
 // The page in the browser: one file of code and one of style, which may load nothing else.
 export const page = defineConfig({

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { dialectOf, readAnswer } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { endText, step } from '../evidence/step.ts'
-import type { CheckContext } from '../runner/context.ts'
+import type { CheckContext } from './context.ts'
 import { callEach, each, family } from './family.ts'
 import { INCLUDE } from './use/parts.ts'
 

@@ -8,7 +8,7 @@ import { dialectOf, isCrossed, providerDialectOf, readAnswer, readSent } from '.
 import type { Exchange } from '../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf, jsonValue } from '../evidence/reading.ts'
 import { endText, stepText } from '../evidence/step.ts'
-import { doubt, type Finding, finding, type Judging } from '../runner/check.ts'
+import { doubt, type Finding, finding, type Judging } from './check.ts'
 import { endSeen, isVisible, type Meaning, meaningOf } from './flow/parts.ts'
 import { countsIn, countsText, usageIn } from './use/parts.ts'
 

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import type { Exchange } from '../evidence/evidence.ts'
 import { type Step, step } from '../evidence/step.ts'
 import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
-import type { Finding } from '../runner/check.ts'
-import type { ChatOptions, CheckContext } from '../runner/context.ts'
 import { bareTarget } from '../target/read.ts'
+import type { Finding } from './check.ts'
+import type { ChatOptions, CheckContext } from './context.ts'
 import { callEach, declared, each, everything, family, type Told, thenCoolDown } from './family.ts'
 
 const call = step<{ model: string; stream: boolean }>('call')

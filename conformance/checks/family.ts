@@ -4,8 +4,8 @@ import { refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import type { Details, Evidence, Exchange } from '../evidence/evidence.ts'
 import { type DetailedStep, type Step, stepText } from '../evidence/step.ts'
-import { absent, type Check, doubt, type Finding, finding, type Judging } from '../runner/check.ts'
-import type { ChatOptions, CheckContext } from '../runner/context.ts'
+import { absent, type Check, doubt, type Finding, finding, type Judging } from './check.ts'
+import type { ChatOptions, CheckContext } from './context.ts'
 
 /** Comparison: its result, its subject, the expected and the actual value, and the evidence that shows them. */
 type Compared = readonly [

@@ -3,7 +3,7 @@ import { refs } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at } from '../evidence/reading.ts'
 import { type DetailedStep, difference, endText, step } from '../evidence/step.ts'
-import type { CheckContext } from '../runner/context.ts'
+import type { CheckContext } from './context.ts'
 import { each } from './family.ts'
 
 /** The call that makes an answer. */

@@ -6,7 +6,7 @@ import { scriptedFailure } from '../dialects/dialect.ts'
 import { modelsOf, recordIn, refs, requestIdOf, servedBy, where } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { difference, endText, recordExchange, step } from '../evidence/step.ts'
-import { finding } from '../runner/check.ts'
+import { finding } from './check.ts'
 import { wentTo } from './expect.ts'
 import { callEach, each, family, logicalIds, thenCoolDown } from './family.ts'
 

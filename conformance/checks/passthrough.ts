@@ -15,8 +15,8 @@ import {
 import type { Exchange } from '../evidence/evidence.ts'
 import { at } from '../evidence/reading.ts'
 import { difference, endText, recordExchange, step, stepText } from '../evidence/step.ts'
-import { doubt, finding } from '../runner/check.ts'
 import type { Target } from '../target/schema.ts'
+import { doubt, finding } from './check.ts'
 import { each, family, type Told } from './family.ts'
 
 const check = family()

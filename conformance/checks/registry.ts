@@ -1,8 +1,8 @@
 // All checks by id. Each file of a family that is imported here declares its checks.
 
-import { furtherOf } from '../requirements/requirements.ts'
-import type { Check } from '../runner/check.ts'
+import type { Check } from './check.ts'
 import { declared } from './family.ts'
+import { furtherOf } from './requirements.ts'
 import './messages/stream.ts'
 import './messages/content.ts'
 import './messages/errors.ts'

@@ -6,7 +6,7 @@ import { dialectOf, isCrossed } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { endText, listed, step, stepText } from '../evidence/step.ts'
-import { finding } from '../runner/check.ts'
+import { finding } from './check.ts'
 import { namesLoss } from './dial/asked.ts'
 import { each, family } from './family.ts'
 

@@ -19,8 +19,8 @@ import {
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { endText, recordExchange, step, stepText } from '../evidence/step.ts'
-import { doubt, finding } from '../runner/check.ts'
 import type { Target } from '../target/schema.ts'
+import { doubt, finding } from './check.ts'
 import { sameAs } from './expect.ts'
 import { callEach, directIds, each, everything, family, logicalIds, type Told } from './family.ts'
 

@@ -6,18 +6,6 @@ import { at, jsonOf, readEvents } from '../evidence/reading.ts'
 import type { Target } from '../target/schema.ts'
 import { areDifferent } from './dialect.ts'
 
-/** Returns true for a redirect. The suite follows it under the same step if the repeated request cannot spend. */
-export const isRedirect = ({ status, headers }: Pick<Exchange, 'status' | 'headers'>): boolean =>
-  status !== null && status >= 300 && status < 400 && headers.location !== undefined
-
-/** Returns true for a followed redirect: a later request of the step has its address. */
-export const wasFollowed = (exchange: Exchange, exchanges: readonly Exchange[]): boolean =>
-  isRedirect(exchange) &&
-  exchanges.some(
-    ({ n, step, request }) =>
-      n > exchange.n && step === exchange.step && exchange.headers.location!.endsWith(request.path),
-  )
-
 const nonces = new WeakMap<LedgerEntry, string | null>()
 
 /** Returns true if a request contains the text of a call; ids that the mock made from the nonce do not count. */

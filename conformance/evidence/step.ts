@@ -1,6 +1,5 @@
 // Steps: named actions of an exercise, with details, by which the judge finds exchanges without parsing labels.
 // Each check declares its steps once; exercise and judge use the same constants. Also the wording of findings. Pure.
-import { wasFollowed } from '../dialects/lookup.ts'
 import type { Details, Evidence, Exchange } from './evidence.ts'
 
 /** Step that a request belongs to, as passed to `Session`. */
@@ -21,6 +20,18 @@ export interface PlainStep extends Step, Found<Details> {}
 export interface DetailedStep<D extends Details> extends Found<D> {
   with(details: D): Step
 }
+
+/** Returns true for a redirect. The suite follows it under the same step if the repeated request cannot spend. */
+export const isRedirect = ({ status, headers }: Pick<Exchange, 'status' | 'headers'>): boolean =>
+  status !== null && status >= 300 && status < 400 && headers.location !== undefined
+
+/** Returns true for a followed redirect: a later request of the step has its address. */
+const wasFollowed = (exchange: Exchange, exchanges: readonly Exchange[]): boolean =>
+  isRedirect(exchange) &&
+  exchanges.some(
+    ({ n, step, request }) =>
+      n > exchange.n && step === exchange.step && exchange.headers.location!.endsWith(request.path),
+  )
 
 export function step(name: string): PlainStep
 export function step<D extends Details>(name: string): DetailedStep<D>

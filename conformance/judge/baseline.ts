@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { readBounded } from '../../src/shared/bounded.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
-import { readRequirements, withoutDialect } from '../requirements/requirements.ts'
+import { readRequirements, withoutDialect } from '../checks/requirements.ts'
 import type { Results, Verdict } from './judge.ts'
 
 const schema = z.array(

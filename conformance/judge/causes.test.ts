@@ -2,14 +2,14 @@
 // to its call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readRequirements } from '../checks/requirements.ts'
 import type { Evidence } from '../evidence/evidence.ts'
 import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
-import { html } from '../report/html.ts'
-import { markdown } from '../report/markdown.ts'
-import { resultsTable } from '../report/terminal.ts'
-import { readRequirements } from '../requirements/requirements.ts'
 import { causesOf } from './causes.ts'
+import { html } from './html.ts'
 import { judge, type RunFile, runSchema } from './judge.ts'
+import { markdown } from './markdown.ts'
+import { resultsTable } from './terminal.ts'
 
 const STREAMS = ['FLOW-02', 'FLOW-04', 'FLOW-07', 'FLOW-08']
 const BODY = '{"error":{"message":"cannot read properties of undefined"},"id":"01a2070b-8b2b"}'

@@ -1,9 +1,7 @@
 // Turns evidence into verdicts. Pure: called at the end of a run, and by `judge DIR` on stored evidence.
 import { z } from 'zod'
+import { doubt, type Finding, sentenceOf } from '../checks/check.ts'
 import { checks } from '../checks/registry.ts'
-import { requestsOf } from '../dialects/lookup.ts'
-import { inDialect, isCrossed } from '../dialects/registry.ts'
-import { type Evidence, REMAINDER } from '../evidence/evidence.ts'
 import {
   decidingIn,
   dialectFor,
@@ -14,8 +12,10 @@ import {
   requirementsFor,
   SCOPES,
   withoutDialect,
-} from '../requirements/requirements.ts'
-import { doubt, type Finding, sentenceOf } from '../runner/check.ts'
+} from '../checks/requirements.ts'
+import { requestsOf } from '../dialects/lookup.ts'
+import { inDialect, isCrossed } from '../dialects/registry.ts'
+import { type Evidence, REMAINDER } from '../evidence/evidence.ts'
 import { declares, targetSchema } from '../target/schema.ts'
 import { answerIn, causesOf, type Suspect } from './causes.ts'
 

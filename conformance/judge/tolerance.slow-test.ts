@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sample } from '../../src/test/test-size.ts'
-import { conform } from '../run.ts'
+import { conform } from '../runner/run.ts'
 import { targetOf } from '../selftest/run.ts'
 
 for (const strategy of sample(['random', 'round-robin'], 2))

@@ -1,17 +1,12 @@
 // Limits of a run in bytes and time, which hold for every gateway. If a gateway sends without end or never
 // ends an answer, the run ends with a reason, and reports the checks completed so far. Pure.
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { countWithoutEnd, MAX_WITHOUT_END } from '../checks/context.ts'
+import type { Evidence } from '../evidence/evidence.ts'
 
 /** Default time limit of a run, ms. */
 export const MAX_RUN_MS = 60 * 60_000
 /** Maximum bytes of all answers of a run. */
 const MAX_RUN_BYTES = 160 * 2 ** 20
-/** Maximum number of consecutive answers that do not end in time. */
-export const MAX_WITHOUT_END = 6
-
-/** Counts another answer. An answer without a body does not count as unfinished. */
-export const countWithoutEnd = (count: number, { end, body }: Pick<Exchange, 'end' | 'body'>): number =>
-  end === 'timed_out' ? count + 1 : body === '' ? count : 0
 
 export interface Bounds {
   /** Adds the evidence of a check; returns the reason why the run must end, or null. */

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { judgeIdle, sample } from '../../src/test/test-size.ts'
-import { conform } from '../run.ts'
 import { targetOf } from '../selftest/run.ts'
 import type { Target } from '../target/schema.ts'
 import { timeLeft } from './eta.ts'
+import { conform } from './run.ts'
 
 const ONLY = [
   ...['ROUTE-01', 'ROUTE-02', 'ROUTE-08', 'TELL-01', 'TELL-02', 'LOG-01', 'LOG-02', 'LOG-07', 'USE-01'],

@@ -1,8 +1,9 @@
 // Estimates the remaining time of a run from an earlier run of the same gateway. Without one, uses the
 // checks' waits and calls, the pace of the first call, and the waits in the target file. Completed checks
 // adjust the estimate. Pure, except for the clock that the caller passes.
+
+import { withoutDialect } from '../checks/requirements.ts'
 import type { Results } from '../judge/judge.ts'
-import { withoutDialect } from '../requirements/requirements.ts'
 
 /** Facts about a gateway that decide how long a check takes; all in ms, apart from `reads`. */
 export interface GatewayPace {

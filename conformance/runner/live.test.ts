@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runCli } from '../../src/test/test-cli.ts'
-import { conform, spendingOf } from '../run.ts'
 import { SERVED_MODEL, startModelServer } from '../selftest/model-server.ts'
 import { bareServer } from '../target/read.ts'
+import { conform, spendingOf } from './run.ts'
 
 const DIALECTS = ['chat', 'messages', 'responses', 'embeddings'] as const
 

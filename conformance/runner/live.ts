@@ -1,14 +1,15 @@
 // Limits of a run without a mock: counts its requests before the first is sent, and then checks each request
 // against this count. Knows requests and their limits; independent of judges.
 import { clock } from '../../src/shared/clock.ts'
+import type { Check } from '../checks/check.ts'
+import { CheckContext } from '../checks/context.ts'
+import { dialectFor } from '../checks/requirements.ts'
 import { dialects, inDialect, readAnswer } from '../dialects/registry.ts'
 import { type Outgoing, type Seen, sendRequest } from '../evidence/http-client.ts'
 import { jsonOf } from '../evidence/reading.ts'
-import type { Running } from '../launch/instance.ts'
-import { dialectFor } from '../requirements/requirements.ts'
+import type { Running } from '../target/instance.ts'
+import type { MockControl } from '../target/mock.ts'
 import { isLoopback, type Target } from '../target/schema.ts'
-import type { Check } from './check.ts'
-import { CheckContext, type MockControl } from './context.ts'
 
 /** Calls of a run, and their maximum cost. */
 export interface LiveSpending {

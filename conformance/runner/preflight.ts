@@ -5,6 +5,13 @@ import type { LedgerEntry } from '../../mocks/ledger.ts'
 import type { MockProviders } from '../../mocks/server/create.ts'
 import { clock } from '../../src/shared/clock.ts'
 import { checks } from '../checks/registry.ts'
+import {
+  dialectFor,
+  type Profile,
+  type Requirement,
+  readRequirements,
+  requirementsFor,
+} from '../checks/requirements.ts'
 import { WORDLESS } from '../dialects/dialect.ts'
 import {
   itemsOf,
@@ -20,13 +27,6 @@ import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { answerIn } from '../judge/causes.ts'
-import {
-  dialectFor,
-  type Profile,
-  type Requirement,
-  readRequirements,
-  requirementsFor,
-} from '../requirements/requirements.ts'
 import { type Capability, declares, type Target } from '../target/schema.ts'
 import { openWorker } from './worker.ts'
 

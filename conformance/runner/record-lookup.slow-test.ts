@@ -2,9 +2,9 @@
 // pass, and an error in a record is found even if no id connects the record with its call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { conform } from '../run.ts'
 import { targetOf, tryMustPass } from '../selftest/run.ts'
 import { declares, targetSchema } from '../target/schema.ts'
+import { conform } from './run.ts'
 
 /** Must-fail gateways: name -> the check that finds the mistake. */
 const MUST_FAIL = { 'logs-the-requested': 'LOG-02', 'doubles-on-record': 'USE-02' }

@@ -1,6 +1,6 @@
 // Must-fail or must-pass gateway as a target in this process: `inproc: selftest/in-process#NAME`.
 
-import type { InProcess } from '../launch/in-process.ts'
+import type { InProcess } from '../target/in-process.ts'
 import { startOf } from './gateway.ts'
 import { mustFail } from './must-fail/registry.ts'
 import { mustPass } from './must-pass/registry.ts'

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type AnyJson, jsonOf } from '../evidence/reading.ts'
-import type { InProcess } from '../launch/in-process.ts'
+import type { InProcess } from '../target/in-process.ts'
 import { type Target, targetSchema } from '../target/schema.ts'
 
 /** Parts of one answer, in any dialect. A fault changes these parts, or the events and bodies made from them. */

@@ -1,19 +1,14 @@
 // Runs a must-fail gateway against the checks that must catch it, or a must-pass gateway against all of them.
 import { fileURLToPath } from 'node:url'
 import { clock } from '../../src/shared/clock.ts'
+import { sentenceOf } from '../checks/check.ts'
 import { checks } from '../checks/registry.ts'
+import { type Further, type Requirement, readRequirements, requirementsFor } from '../checks/requirements.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import { byFinding } from '../judge/baseline.ts'
 import type { Outcome, Verdict } from '../judge/judge.ts'
-import { StartError } from '../launch/instance.ts'
-import {
-  type Further,
-  type Requirement,
-  readRequirements,
-  requirementsFor,
-} from '../requirements/requirements.ts'
-import { conform } from '../run.ts'
-import { sentenceOf } from '../runner/check.ts'
+import { conform } from '../runner/run.ts'
+import { StartError } from '../target/instance.ts'
 import { readTarget } from '../target/read.ts'
 import type { Target } from '../target/schema.ts'
 import type { MustFail } from './gateway.ts'

@@ -10,7 +10,6 @@ import { nearest } from '../../src/yaml/nearest.ts'
 import { type Problem, quoted } from '../../src/yaml/problem.ts'
 import { mistakes } from '../../src/yaml/wording.ts'
 import { readYaml, type Text } from '../../src/yaml/yaml.ts'
-import type { DialectName } from '../dialects/dialect.ts'
 import { type Target, targetJsonSchema, targetSchema } from './schema.ts'
 
 /** Directory of the target files that come with the package. */
@@ -142,7 +141,11 @@ export const bareTarget = (
 export const bareServer = (
   url: string,
   model: string,
-  { keyEnv, dialects, window }: { keyEnv?: string; dialects: readonly DialectName[]; window?: number },
+  {
+    keyEnv,
+    dialects,
+    window,
+  }: { keyEnv?: string; dialects: readonly (keyof Target['dialects'])[]; window?: number },
 ): Target =>
   targetSchema.parse({
     name: new URL(url).host,

@@ -19,7 +19,9 @@ for (const [file, target, allowed] of [
   ['src/gateway/create-gateway.ts', 'mocks/library.ts', false],
   ['src/gateway/create-gateway.ts', 'scripts/bench.ts', false],
   ['src/gateway/gateway.test.ts', 'mocks/library.ts', true],
-  ['conformance/run.ts', 'src/gateway/create-gateway.ts', false],
+  ['conformance/runner/run.ts', 'src/gateway/create-gateway.ts', false],
+  ['conformance/runner/run.ts', 'conformance/judge/judge.ts', true],
+  ['conformance/judge/judge.ts', 'conformance/runner/run.ts', false],
   ['conformance/selftest/reference.ts', 'src/gateway/create-gateway.ts', true],
   ['src/elsewhere/file.ts', 'src/core/call.ts', false],
   // optional parts

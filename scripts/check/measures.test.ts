@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { codeLines, commentStarts, functionsOver } from './measures.ts'
+import { arrows, codeLines, commentStarts, functionsOver } from './measures.ts'
 
 test('functions, methods and arrows are measured from their first line to their last', () => {
   const body = (indent: string) => `${indent}  a()\n`.repeat(4)
@@ -24,6 +24,20 @@ test('each comment is counted once by its first words', () => {
   const text =
     '// What it is.\n// More.\n\n/** Returns it. */\n/**\n * Whether so.\n * More.\n */\nconst a = 1 // beside code\n'
   assert.deepEqual(commentStarts(text), ['What it is.', 'Returns it.', 'Whether so.'])
+})
+
+test('an import between two folders of the suite is an arrow, once for each direction', () => {
+  const texts = new Map([
+    ['conformance/a/one.ts', "import type { B } from '../b/b.ts'\nimport { c } from './inner/c.ts'"],
+    ['conformance/a/inner/c.ts', "import {\n  b,\n} from '../../b/b.ts'\nawait import('../../top.ts')"],
+    ['conformance/b/b.ts', "import { d } from '../../src/d.ts'"],
+    ['src/d.ts', "import { c } from '../conformance/a/inner/c.ts'"],
+    ['conformance/top.ts', "import './b/b.ts'"],
+  ])
+  assert.deepEqual(
+    [...arrows(texts)],
+    ['conformance/a -> conformance/b', 'conformance/a -> conformance/', 'conformance/ -> conformance/b'],
+  )
 })
 
 test('lines of code are counted without comments and blank lines', () => {

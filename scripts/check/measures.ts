@@ -1,7 +1,7 @@
 // Measures the structure of the code and prints it as a table. Exit 1 if a measure is worse than its limit,
 // which is the best value so far: lower a limit when the code improves, but never raise it.
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 const TESTS = /[.-]test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$|^src\/test\//
 /** First lines of functions and methods, as the formatter writes them. */
@@ -12,6 +12,8 @@ const NOT_A_FUNCTION = /^\s*(?:if|for|while|switch|catch|return|else|do|with|con
 const SIBLINGS = /^(src\/dialects\/)[^/]+\/.*|^(conformance\/selftest\/must-\w+)\/.*/
 /** Limits of the size: lower them when the code shrinks. */
 const [FILES, SMALL, EXPORTS, CODE] = [797, 81, 3069, 1138]
+/** Folder of the suite. */
+const ROOM = /^conformance\/(?:[^/]+(?=\/))?/
 const EXPORT = /^export (?:async )?(?:const|function\*?|class|interface|type|enum) /gm
 const NOUN_CLAUSE = /^(?:What|Whether|Where|Who|Which|Nobody)\b/
 
@@ -52,6 +54,17 @@ export const codeLines = (text: string): number =>
     .split('\n')
     .filter((line) => !/^\s*(?:\/\/|# |#$|$)/.test(line)).length
 
+/** Returns the pairs of folders of the suite of which the first imports the second; its top is a folder, too. */
+export const arrows = (texts: ReadonlyMap<string, string>): Set<string> =>
+  new Set(
+    [...texts].flatMap(([file, text]) =>
+      [...text.matchAll(/(?:\bfrom |\bimport\(|^import )'(\.[^']+)'/gm)].flatMap(([, target]) => {
+        const [from, to] = [file, join(dirname(file), target!)].map((path) => ROOM.exec(path)?.[0])
+        return from && to && from !== to ? [`${from} -> ${to}`] : []
+      }),
+    ),
+  )
+
 const root = join(import.meta.dirname, '../..')
 const filesIn = (folder: string): string[] =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file))
@@ -82,7 +95,8 @@ function main(): void {
       homes.set(name!, (homes.get(name!) ?? new Set()).add(file.replace(SIBLINGS, '$1$2')))
   const npmScripts = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts)
   const rows: readonly (readonly [measure: string, value: number, limit?: number])[] = [
-    ['files at the top of conformance', top('conformance'), 12],
+    ['files at the top of conformance', top('conformance'), 0],
+    ['arrows between folders of conformance', arrows(texts).size, 21],
     ['files at the top of mocks', top('mocks'), 8],
     ['files at the top of src', top('src'), 3],
     ['functions over 100 lines', over(100).length, 0],

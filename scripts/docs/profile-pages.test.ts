@@ -1,7 +1,7 @@
 // Tests that the pages of profiles name no gateway and contain the words that bind every gateway.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readRequirements } from '../../conformance/requirements/requirements.ts'
+import { readRequirements } from '../../conformance/checks/requirements.ts'
 import { forEveryone, PUBLIC_PROFILES, profilePage, profilesIndex, profilesJson } from './profile-pages.ts'
 
 test("a profile's sentence omits only the parts about Waybill", () => {

@@ -6,7 +6,7 @@ import {
   type Requirement,
   type Requirements,
   readProfile,
-} from '../../conformance/requirements/requirements.ts'
+} from '../../conformance/checks/requirements.ts'
 
 /** Profiles that apply to any gateway. */
 export const PUBLIC_PROFILES = PROFILES.filter((name) => name !== 'waybill')

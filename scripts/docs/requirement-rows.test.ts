@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Requirement } from '../../conformance/requirements/requirements.ts'
+import type { Requirement } from '../../conformance/checks/requirements.ts'
 import { frozenIds, withRows } from './requirement-rows.ts'
 
 const row = (id: string, more: Partial<Requirement> = {}): Requirement =>

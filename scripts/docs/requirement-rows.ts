@@ -1,6 +1,6 @@
 // Generates text from conformance/requirements/requirements.yaml: the tables of docs/contract.md, and
 // frozen.txt. Pure.
-import type { Requirement } from '../../conformance/requirements/requirements.ts'
+import type { Requirement } from '../../conformance/checks/requirements.ts'
 
 const ROW = /^\| ([A-Z]+)-\d\d \|/
 

@@ -3,7 +3,7 @@
 // -- requirements` prints the table.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readRequirements } from '../../conformance/requirements/requirements.ts'
+import { readRequirements } from '../../conformance/checks/requirements.ts'
 
 /** Requirements that no test names yet, with the reason. An entry with a test is an error. */
 const GAPS: Readonly<Record<string, string>> = {

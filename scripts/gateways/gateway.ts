@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { installCommands } from '../../conformance/launch/install.ts'
+import { installCommands } from '../../conformance/target/install.ts'
 import { ownTargets, readTarget } from '../../conformance/target/read.ts'
 import type { Target } from '../../conformance/target/schema.ts'
 import { INSTALLS, type OtherGateway } from './installs.ts'

@@ -15,7 +15,7 @@ import {
   readRequirements,
   requirementsFor,
   withoutDialect,
-} from '../../conformance/requirements/requirements.ts'
+} from '../../conformance/checks/requirements.ts'
 import { readTarget } from '../../conformance/target/read.ts'
 import { writeFolders } from './folder.ts'
 import { conformPeer, installGateway, peerNames, readPeer } from './gateway.ts'

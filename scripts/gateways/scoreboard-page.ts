@@ -4,6 +4,7 @@
 // it, all rows are shown.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { readRequirements } from '../../conformance/checks/requirements.ts'
 import type { Verdict } from '../../conformance/judge/judge.ts'
 import {
   block,
@@ -17,8 +18,7 @@ import {
   page,
   prose,
   slug,
-} from '../../conformance/report/text.ts'
-import { readRequirements } from '../../conformance/requirements/requirements.ts'
+} from '../../conformance/judge/text.ts'
 import {
   clientSentences,
   EMPTY_CELL,

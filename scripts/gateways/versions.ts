@@ -7,12 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { readRequirements, requirementsFor, withoutDialect } from '../../conformance/checks/requirements.ts'
 import { type KeptRun, rejudge } from '../../conformance/judge/rejudge.ts'
-import {
-  readRequirements,
-  requirementsFor,
-  withoutDialect,
-} from '../../conformance/requirements/requirements.ts'
 import { readTarget } from '../../conformance/target/read.ts'
 import { conformPeer, installGateway, readPeer } from './gateway.ts'
 import { NOTED, SIGNS, targetFile, withoutPath } from './scoreboard.ts'

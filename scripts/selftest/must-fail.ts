@@ -12,7 +12,7 @@ import {
   readRequirements,
   requirementsFor,
   withoutDialect,
-} from '../../conformance/requirements/requirements.ts'
+} from '../../conformance/checks/requirements.ts'
 import { fileOf, mustFail } from '../../conformance/selftest/must-fail/registry.ts'
 import { type MustFailResult, requirementOf, tryMustFail } from '../../conformance/selftest/run.ts'
 import { GUARDS } from './pages.ts'

@@ -1,6 +1,6 @@
 // Formats the results of the gateways that test the suite as Markdown pages of the site. Pure.
 import { checks } from '../../conformance/checks/registry.ts'
-import { withoutDialect } from '../../conformance/requirements/requirements.ts'
+import { withoutDialect } from '../../conformance/checks/requirements.ts'
 import { fileOf, mustFail } from '../../conformance/selftest/must-fail/registry.ts'
 import { mustPass } from '../../conformance/selftest/must-pass/registry.ts'
 import type { MustFailResults, MustPassResults } from './results.ts'

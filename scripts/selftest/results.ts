@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { readRequirements, requirementsFor } from '../../conformance/requirements/requirements.ts'
+import { readRequirements, requirementsFor } from '../../conformance/checks/requirements.ts'
 import { ownTargets, readTarget } from '../../conformance/target/read.ts'
 
 const texts = z.record(z.string(), z.string())

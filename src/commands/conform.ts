@@ -5,6 +5,13 @@ import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
+import {
+  PROFILES,
+  type Profile,
+  readProfile,
+  readRequirements,
+  withoutDialect,
+} from '../../conformance/checks/requirements.ts'
 import { type DialectName, TESTED_DIALECTS } from '../../conformance/dialects/dialect.ts'
 import {
   type Baseline,
@@ -22,20 +29,13 @@ import {
   SUBMISSION,
   SubmissionError,
 } from '../../conformance/judge/submission.ts'
-import { installVersion, packagesOf, registryOf, scratchDirectory } from '../../conformance/launch/install.ts'
-import { StartError } from '../../conformance/launch/instance.ts'
-import { resultsTable } from '../../conformance/report/terminal.ts'
-import { manyLines } from '../../conformance/report/text.ts'
-import { clearReports, writeReports } from '../../conformance/report/write.ts'
-import {
-  PROFILES,
-  type Profile,
-  readProfile,
-  readRequirements,
-  withoutDialect,
-} from '../../conformance/requirements/requirements.ts'
-import { conform as run, SUITE, spendingOf } from '../../conformance/run.ts'
+import { resultsTable } from '../../conformance/judge/terminal.ts'
+import { manyLines } from '../../conformance/judge/text.ts'
+import { clearReports, writeReports } from '../../conformance/judge/write.ts'
 import { inTime, type TimeLeft, timeLeft } from '../../conformance/runner/eta.ts'
+import { conform as run, SUITE, spendingOf } from '../../conformance/runner/run.ts'
+import { installVersion, packagesOf, registryOf, scratchDirectory } from '../../conformance/target/install.ts'
+import { StartError } from '../../conformance/target/instance.ts'
 import { bareServer, bareTarget, ownTargets, readTarget, TargetError } from '../../conformance/target/read.ts'
 import type { Target } from '../../conformance/target/schema.ts'
 import type { MockProviders } from '../../mocks/server/create.ts'

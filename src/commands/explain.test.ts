@@ -2,7 +2,7 @@
 // missing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readRequirements } from '../../conformance/requirements/requirements.ts'
+import { readRequirements } from '../../conformance/checks/requirements.ts'
 import { runCli } from '../test/test-cli.ts'
 
 const { requirements } = readRequirements()

@@ -5,7 +5,7 @@ import {
   profileRows,
   type Requirement,
   readRequirements,
-} from '../../conformance/requirements/requirements.ts'
+} from '../../conformance/checks/requirements.ts'
 import { table } from '../terminal/table.ts'
 import { wrapped } from '../terminal/width.ts'
 

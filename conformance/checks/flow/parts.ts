@@ -8,8 +8,8 @@ import { isCrossed, readAnswer, readSent } from '../../dialects/registry.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { jsonValue, readEvents } from '../../evidence/reading.ts'
 import { endText, step, stepText } from '../../evidence/step.ts'
-import { doubt, type Finding, finding } from '../../runner/check.ts'
-import type { CheckContext, OpenCall } from '../../runner/context.ts'
+import { doubt, type Finding, finding } from '../check.ts'
+import type { CheckContext, OpenCall } from '../context.ts'
 
 /**
  * Meaning of an answer: each call with its arguments as a value, and the index of its id among the distinct

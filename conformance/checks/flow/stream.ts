@@ -7,7 +7,7 @@ import { dialectOf, readAnswer } from '../../dialects/registry.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { at } from '../../evidence/reading.ts'
 import { difference, recordExchange, size, step, stepText } from '../../evidence/step.ts'
-import { doubt, type Finding, finding } from '../../runner/check.ts'
+import { doubt, type Finding, finding } from '../check.ts'
 import { each, family, type Told } from '../family.ts'
 import { hasError } from '../log/parts.ts'
 import {

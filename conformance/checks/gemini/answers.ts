@@ -3,7 +3,7 @@
 import { dialectOf, readAnswer } from '../../dialects/registry.ts'
 import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
 import { endText, step } from '../../evidence/step.ts'
-import type { ChatOptions } from '../../runner/context.ts'
+import type { ChatOptions } from '../context.ts'
 import { callEach, each, family } from '../family.ts'
 import { GEMINI_USAGE, geminiAnswer, geminiEvent, refusedInShape, sameBytes } from '../responses/parts.ts'
 import { judgeKinds } from '../use/parts.ts'

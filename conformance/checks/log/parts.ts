@@ -5,8 +5,8 @@ import { listRequest } from '../../dialects/lookup.ts'
 import type { Exchange } from '../../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
 import type { Step } from '../../evidence/step.ts'
-import type { ChatOptions, CheckContext } from '../../runner/context.ts'
 import type { Target } from '../../target/schema.ts'
+import type { ChatOptions, CheckContext } from '../context.ts'
 
 /** Maximum time until a gateway on a busy machine notices that its client has left, ms. */
 const NOTICE_TIMEOUT_MS = 2_000

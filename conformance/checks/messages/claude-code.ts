@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { refs } from '../../dialects/lookup.ts'
 import { at } from '../../evidence/reading.ts'
 import { endText, listed, step } from '../../evidence/step.ts'
-import { finding } from '../../runner/check.ts'
+import { finding } from '../check.ts'
 import { each, everything, family } from '../family.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })

@@ -4,7 +4,7 @@ import { modelsOf, ref, refs, requestsOf, where } from '../../dialects/lookup.ts
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
 import { endText, step } from '../../evidence/step.ts'
-import type { CheckContext } from '../../runner/context.ts'
+import type { CheckContext } from '../context.ts'
 import { each, family, type Told } from '../family.ts'
 
 const check = family({ needs: ['counts'], dialect: 'messages' })

@@ -5,9 +5,9 @@ import { test } from 'node:test'
 import { type LedgerEntry, writeNonce } from '../../../mocks/ledger.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { entry, evidence, exchange } from '../../evidence/test-evidence.ts'
-import { sentenceOf } from '../../runner/check.ts'
 import { bareTarget } from '../../target/read.ts'
 import type { Target } from '../../target/schema.ts'
+import { sentenceOf } from '../check.ts'
 import { auditLedger } from './ledger-audit.ts'
 
 const target = bareTarget('http://127.0.0.1:1', 'auto', {})

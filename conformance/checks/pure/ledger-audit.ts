@@ -8,8 +8,8 @@ import { providerDialectOf, readSent } from '../../dialects/registry.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
 import { stepText } from '../../evidence/step.ts'
-import { type Finding, finding } from '../../runner/check.ts'
 import type { Background, Target } from '../../target/schema.ts'
+import { type Finding, finding } from '../check.ts'
 
 /** Call of the suite, with the inferences that it explains in order. */
 interface AuditedCall {

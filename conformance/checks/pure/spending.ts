@@ -3,7 +3,7 @@
 import { nonceIn, writeNonce } from '../../../mocks/ledger.ts'
 import { ref } from '../../dialects/lookup.ts'
 import { endText, step } from '../../evidence/step.ts'
-import { finding } from '../../runner/check.ts'
+import { finding } from '../check.ts'
 import { family } from '../family.ts'
 import { auditLedger } from './ledger-audit.ts'
 import { arrived, inferencesIn, measuredWindow, names, noneArrived } from './window.ts'

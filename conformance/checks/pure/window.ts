@@ -4,8 +4,8 @@
 import { nonceIn } from '../../../mocks/ledger.ts'
 import { isRefused } from '../../dialects/lookup.ts'
 import type { Evidence } from '../../evidence/evidence.ts'
-import { doubt, type Finding, finding } from '../../runner/check.ts'
-import type { CheckContext } from '../../runner/context.ts'
+import { doubt, type Finding, finding } from '../check.ts'
+import type { CheckContext } from '../context.ts'
 import { isToldApart } from '../route/parts.ts'
 
 /** Minimum duration of a baseline window, ms. */

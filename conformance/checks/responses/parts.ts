@@ -5,7 +5,7 @@ import { dialectOf, isCrossed } from '../../dialects/registry.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf, readEvents } from '../../evidence/reading.ts'
 import { difference, endText, step, stepText } from '../../evidence/step.ts'
-import { type Finding, finding } from '../../runner/check.ts'
+import { type Finding, finding } from '../check.ts'
 
 export const SEALED = {
   ...{ id: 'rs_1', type: 'reasoning', summary: [] },

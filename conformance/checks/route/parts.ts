@@ -2,8 +2,8 @@
 import { ref, servedBy, where } from '../../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { step } from '../../evidence/step.ts'
-import { type Finding, finding } from '../../runner/check.ts'
-import type { CheckContext } from '../../runner/context.ts'
+import { type Finding, finding } from '../check.ts'
+import type { CheckContext } from '../context.ts'
 
 /** Repeated calls of a model. */
 export const repeatedCall = step<{ model: string }>('call')

@@ -5,8 +5,8 @@ import { ref, refs, requestsOf, servedBy, where } from '../../dialects/lookup.ts
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
 import { listed, step } from '../../evidence/step.ts'
-import { doubt, type Finding, finding } from '../../runner/check.ts'
-import type { CheckContext } from '../../runner/context.ts'
+import { doubt, type Finding, finding } from '../check.ts'
+import type { CheckContext } from '../context.ts'
 import { family } from '../family.ts'
 import {
   A,

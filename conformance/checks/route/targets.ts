@@ -6,7 +6,7 @@ import { aFallbackStatus, movedOn, ref, refs, requestsOf, where } from '../../di
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
 import { endText, listed, step } from '../../evidence/step.ts'
-import type { CheckContext } from '../../runner/context.ts'
+import type { CheckContext } from '../context.ts'
 import { wentTo } from '../expect.ts'
 import { callEach, directIds, each, everything, family, logicalIds, thenCoolDown } from '../family.ts'
 import { breakStream } from '../log/parts.ts'

@@ -5,8 +5,8 @@ import { dialectOf, readAnswer } from '../../dialects/registry.ts'
 import type { Details, Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
 import { listed, step } from '../../evidence/step.ts'
-import { type Finding, finding } from '../../runner/check.ts'
 import { contradictions } from '../agreement.ts'
+import { type Finding, finding } from '../check.ts'
 import { callEach, each, family, type Told } from '../family.ts'
 import {
   ANSWER_TIMEOUT_MS,

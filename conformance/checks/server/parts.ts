@@ -4,8 +4,8 @@ import { dialectOf, readAnswer } from '../../dialects/registry.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { type AnyJson, jsonOf } from '../../evidence/reading.ts'
 import { endText, type Step } from '../../evidence/step.ts'
-import { absent, type Finding, finding } from '../../runner/check.ts'
-import type { CheckContext } from '../../runner/context.ts'
+import { absent, type Finding, finding } from '../check.ts'
+import type { CheckContext } from '../context.ts'
 
 /** Tokens that an ordinary answer may have; OpenAI's responses allow no fewer. */
 export const FEW_TOKENS = 16

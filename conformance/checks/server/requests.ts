@@ -6,9 +6,9 @@ import { dialectOf, readAnswer } from '../../dialects/registry.ts'
 import type { Exchange } from '../../evidence/evidence.ts'
 import { type AnyJson, jsonOf } from '../../evidence/reading.ts'
 import { endText, listed, step } from '../../evidence/step.ts'
-import { type Finding, finding } from '../../runner/check.ts'
-import type { CheckContext } from '../../runner/context.ts'
 import { modelListSchema } from '../catalog.ts'
+import { type Finding, finding } from '../check.ts'
+import type { CheckContext } from '../context.ts'
 import { callEach, each, family } from '../family.ts'
 import {
   ANSWER_TIMEOUT_MS,

@@ -6,8 +6,8 @@ import { readAnswer, readSent } from '../../dialects/registry.ts'
 import type { Evidence, Exchange } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
 import { type DetailedStep, recordExchange, type Step, stepText } from '../../evidence/step.ts'
-import { finding } from '../../runner/check.ts'
-import type { ChatOptions, CheckContext } from '../../runner/context.ts'
+import { finding } from '../check.ts'
+import type { ChatOptions, CheckContext } from '../context.ts'
 import { each } from '../family.ts'
 
 export const recordAfter = async (

@@ -6,7 +6,7 @@ import { amountIn, recordIn, refs, requestIdOf, servedBy } from '../../dialects/
 import { providerDialectOf, readAnswer, readSent } from '../../dialects/registry.ts'
 import { at, readEvents } from '../../evidence/reading.ts'
 import { difference, endText, type PlainStep, recordExchange, type Step, step } from '../../evidence/step.ts'
-import { finding } from '../../runner/check.ts'
+import { finding } from '../check.ts'
 import { sameAs } from '../expect.ts'
 import { callEach, each, family, type Told } from '../family.ts'
 import { CACHED, countsIn, countsText, INCLUDE, pairs, recordAfter, sides } from './parts.ts'

@@ -1,7 +1,7 @@
 // Gateways that serve dialects other than chat in an unusual way; some translate, because none of their
 // providers has the dialect.
 import { clock } from '../../../src/shared/clock.ts'
-import type { Further } from '../../requirements/requirements.ts'
+import type { Further } from '../../checks/requirements.ts'
 import type { Target } from '../../target/schema.ts'
 import {
   CHAT,

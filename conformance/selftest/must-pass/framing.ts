@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { request as ask, createServer } from 'node:http'
 import { clock, sleep } from '../../../src/shared/clock.ts'
-import type { InProcess } from '../../launch/in-process.ts'
+import type { InProcess } from '../../target/in-process.ts'
 import { type MustPass, onRead } from '../gateway.ts'
 import { startBehind } from '../reference.ts'
 

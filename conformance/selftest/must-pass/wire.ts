@@ -15,7 +15,7 @@ import { constants, createBrotliCompress, createDeflateRaw, createGzip, createZs
 import { parse } from 'yaml'
 import { certify } from '../../../mocks/server/certificate.ts'
 import { sleep } from '../../../src/shared/clock.ts'
-import type { InProcess } from '../../launch/in-process.ts'
+import type { InProcess } from '../../target/in-process.ts'
 import type { MustPass } from '../gateway.ts'
 import { startBehind, startWaybill } from '../reference.ts'
 

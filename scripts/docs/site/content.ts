@@ -12,8 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, posix, relative } from 'node:path'
-import { readRequirements } from '../../../conformance/requirements/requirements.ts'
-import { SUITE } from '../../../conformance/run.ts'
+import { readRequirements } from '../../../conformance/checks/requirements.ts'
+import { SUITE } from '../../../conformance/runner/run.ts'
 import { readAbsent, readNotes, readOutcomes, scoreboardPage } from '../../gateways/scoreboard.ts'
 import { readProofs } from '../../gateways/scoreboard-evidence.ts'
 import { scoreboardHtml } from '../../gateways/scoreboard-page.ts'

@@ -3,7 +3,7 @@
 
 import { readSent } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import type { Preflight } from '../runner/preflight.ts'
+import type { Preflight } from './preflight.ts'
 
 export interface GuessedLog {
   readonly path: string

@@ -2,15 +2,12 @@
 // it is collected, so that an aborted run can still be examined.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MockProviders } from '../mocks/server/create.ts'
-import { after, stray } from '../src/shared/boundary.ts'
-import { type Clock, clock, useClock } from '../src/shared/clock.ts'
-import { checks } from './checks/registry.ts'
-import { inDialect } from './dialects/registry.ts'
-import { type Evidence, REMAINDER } from './evidence/evidence.ts'
-import { judge, type Results, type RunFile } from './judge/judge.ts'
-import { StartError } from './launch/instance.ts'
-import { jsonFile } from './report/text.ts'
+import type { MockProviders } from '../../mocks/server/create.ts'
+import { after, stray } from '../../src/shared/boundary.ts'
+import { type Clock, clock, useClock } from '../../src/shared/clock.ts'
+import type { Check } from '../checks/check.ts'
+import { drainOf } from '../checks/context.ts'
+import { checks } from '../checks/registry.ts'
 import {
   dialectFor,
   type Profile,
@@ -20,14 +17,17 @@ import {
   readRequirements,
   requirementsFor,
   withoutDialect,
-} from './requirements/requirements.ts'
-import { MAX_RUN_MS, openBounds } from './runner/bounds.ts'
-import type { Check } from './runner/check.ts'
-import { drainOf } from './runner/context.ts'
-import { type GatewayPace, usually } from './runner/eta.ts'
-import { isHere, type LiveSpending, type Meter, openMeter, plan } from './runner/live.ts'
-import { openWorker, type Worker } from './runner/worker.ts'
-import { declares, type Target } from './target/schema.ts'
+} from '../checks/requirements.ts'
+import { inDialect } from '../dialects/registry.ts'
+import { type Evidence, REMAINDER } from '../evidence/evidence.ts'
+import { judge, type Results, type RunFile } from '../judge/judge.ts'
+import { jsonFile } from '../judge/text.ts'
+import { StartError } from '../target/instance.ts'
+import { declares, type Target } from '../target/schema.ts'
+import { MAX_RUN_MS, openBounds } from './bounds.ts'
+import { type GatewayPace, usually } from './eta.ts'
+import { isHere, type LiveSpending, type Meter, openMeter, plan } from './live.ts'
+import { openWorker, type Worker } from './worker.ts'
 
 /**
  * Version of the suite. Its major version equals that of its frozen set of requirements, which decides by

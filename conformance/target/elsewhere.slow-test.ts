@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { conform } from '../run.ts'
-import { ownTargets, readTarget } from '../target/read.ts'
-import type { Target } from '../target/schema.ts'
+import { conform } from '../runner/run.ts'
+import { ownTargets, readTarget } from './read.ts'
+import type { Target } from './schema.ts'
 
 const ELSEWHERE = ['agent-router', 'agentgateway', 'bifrost', 'cli-proxy-api', 'tensorzero']
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Results, Verdict } from '../judge/judge.ts'
+import type { Results, Verdict } from './judge.ts'
 import { resultsTable } from './terminal.ts'
 
 test('requirements that do not apply for the same reason are listed on one line', () => {

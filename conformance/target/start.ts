@@ -10,13 +10,13 @@ import { clock, sleep } from '../../src/shared/clock.ts'
 import { packageFile } from '../../src/shared/package-root.ts'
 import { sendRequest } from '../evidence/http-client.ts'
 import { withoutSecrets } from '../evidence/secrets.ts'
-import { fillIn, shownKey, type Target, type Values } from '../target/schema.ts'
 import { atExit, runCommand } from './command.ts'
 import { type Containers, containerHome, ownImage } from './containers.ts'
 import { runInProcess } from './in-process.ts'
 import { checkBase, manage, setUp } from './install.ts'
 import { filesIn, type Home, type Process, type Running, StartError } from './instance.ts'
 import { reservePort } from './port.ts'
+import { fillIn, shownKey, type Target, type Values } from './schema.ts'
 
 /** Environment of a start. */
 interface StartOptions {

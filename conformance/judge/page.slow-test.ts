@@ -6,9 +6,9 @@ import { createRequire } from 'node:module'
 import { test } from 'node:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
-import { OUTCOMES, type Results, type RunFile, type Verdict } from '../judge/judge.ts'
 import { targetSchema } from '../target/schema.ts'
 import { html } from './html.ts'
+import { OUTCOMES, type Results, type RunFile, type Verdict } from './judge.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
 const skip = existsSync(CHROMIUM) ? false : `${CHROMIUM} is not there`

@@ -5,7 +5,7 @@ import { type LedgerEntry, writeNonce } from '../../mocks/ledger.ts'
 import type { ScriptedAnswer } from '../../mocks/server/script.ts'
 import { clock, sleep } from '../../src/shared/clock.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { idsIn, isRedirect, listRequest, nonceOf, recordIn, requestIdOf, theOne } from '../dialects/lookup.ts'
+import { idsIn, listRequest, nonceOf, recordIn, requestIdOf, theOne } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import {
   type ByteBudget,
@@ -18,23 +18,10 @@ import {
 } from '../evidence/http-client.ts'
 import { at } from '../evidence/reading.ts'
 import { withoutSecrets } from '../evidence/secrets.ts'
-import { recordStep, type Step, step } from '../evidence/step.ts'
-import { type Running, StartError } from '../launch/instance.ts'
+import { isRedirect, recordStep, type Step, step } from '../evidence/step.ts'
+import { type Running, StartError } from '../target/instance.ts'
+import type { MockControl } from '../target/mock.ts'
 import { shownKey, type Target } from '../target/schema.ts'
-import { countWithoutEnd, MAX_WITHOUT_END } from './bounds.ts'
-
-/** Interface of the mock, in this process or over its control port. */
-export interface MockControl {
-  entries(since: number): Promise<readonly LedgerEntry[]>
-  /** Returns the entry of the first request with the nonce; null if none came within `ms`. */
-  seen(nonce: string, ms: number): Promise<LedgerEntry | null>
-  script(nonce: string, answers: readonly ScriptedAnswer[]): Promise<void>
-  release(gate: string): Promise<void>
-  /** Opens or closes its providers' ports. */
-  setReachable(reachable: boolean): Promise<void>
-  /** Searches requests for this secret from now on. */
-  watchFor(name: string, secret: string): Promise<void>
-}
 
 export interface ChatOptions {
   readonly model?: string
@@ -94,6 +81,8 @@ interface SessionOptions {
 const CALL_TIMEOUT_MS = 15_000
 /** Default time until an answer contains a text, ms. A busy machine needed more than five seconds. */
 const TEXT_TIMEOUT_MS = 10_000
+/** Maximum number of consecutive answers that do not end in time. */
+export const MAX_WITHOUT_END = 6
 /** Maximum bytes of all answers to one check. */
 const MAX_CHECK_BYTES = 24 * 2 ** 20
 /** Time that a record may take to become final on a busy machine, ms; not used by the test of the lag. */
@@ -102,6 +91,10 @@ const SETTLE_TIMEOUT_MS = 5_000
 const MAX_SCRIPT_LENGTH = 4_000
 /** Time after the end of a call in which its request may still reach the mock, ms. */
 const LATE_REQUEST_MS = 1_000
+
+/** Counts another answer. An answer without a body does not count as unfinished. */
+export const countWithoutEnd = (count: number, { end, body }: Pick<Exchange, 'end' | 'body'>): number =>
+  end === 'timed_out' ? count + 1 : body === '' ? count : 0
 
 /** Step of the call that shows that calls reach the mock. */
 const controlCall = step<{ name: string }>('control call')

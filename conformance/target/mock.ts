@@ -9,13 +9,26 @@ import type { Readable } from 'node:stream'
 import type { LedgerEntry, LedgerPage } from '../../mocks/ledger.ts'
 import { certify } from '../../mocks/server/certificate.ts'
 import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
+import type { ScriptedAnswer } from '../../mocks/server/script.ts'
 import { secondKeyOf } from '../../mocks/server/secrets.ts'
 import { clock, sleep } from '../../src/shared/clock.ts'
-import type { MockControl } from '../runner/context.ts'
-import type { Target, Values } from '../target/schema.ts'
 import { atExit } from './command.ts'
 import { type Container, type Containers, openContainers, ownImage } from './containers.ts'
 import { StartError } from './instance.ts'
+import type { Target, Values } from './schema.ts'
+
+/** Interface of the mock, in this process or over its control port. */
+export interface MockControl {
+  entries(since: number): Promise<readonly LedgerEntry[]>
+  /** Returns the entry of the first request with the nonce; null if none came within `ms`. */
+  seen(nonce: string, ms: number): Promise<LedgerEntry | null>
+  script(nonce: string, answers: readonly ScriptedAnswer[]): Promise<void>
+  release(gate: string): Promise<void>
+  /** Opens or closes its providers' ports. */
+  setReachable(reachable: boolean): Promise<void>
+  /** Searches requests for this secret from now on. */
+  watchFor(name: string, secret: string): Promise<void>
+}
 
 interface RunMock {
   readonly control: MockControl

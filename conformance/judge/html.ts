@@ -2,10 +2,10 @@
 // its sentence, its verdict, and the requests and answers of client and mock.
 import { checks } from '../checks/registry.ts'
 import type { Evidence } from '../evidence/evidence.ts'
-import type { Change, Comparison } from '../judge/compare.ts'
-import type { Results, Verdict } from '../judge/judge.ts'
-import type { KeptRun } from '../judge/rejudge.ts'
+import type { Change, Comparison } from './compare.ts'
 import { type FailureText, failuresOf } from './failures.ts'
+import type { Results, Verdict } from './judge.ts'
+import type { KeptRun } from './rejudge.ts'
 import { causesIn } from './terminal.ts'
 import { block, curl, entryLines, escapeText, exchangeOf, link, MARKS, page, prose, slug } from './text.ts'
 

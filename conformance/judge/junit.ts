@@ -1,8 +1,9 @@
 // Writes results as JUnit XML, one test case for each finding, with elements for failures, skipped tests and
 // errors. Pure.
-import { byFinding } from '../judge/baseline.ts'
-import type { Results, Verdict } from '../judge/judge.ts'
-import { sentenceOf } from '../runner/check.ts'
+
+import { sentenceOf } from '../checks/check.ts'
+import { byFinding } from './baseline.ts'
+import type { Results, Verdict } from './judge.ts'
 import { manyLines } from './text.ts'
 
 export function junit({ target, profile, verdicts, duration }: Results): string {

@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { docker, eventually, image, noEngine } from '../../src/test/test-image.ts'
-import { conform } from '../run.ts'
-import { ownTargets, readTarget } from '../target/read.ts'
-import type { Target } from '../target/schema.ts'
+import { conform } from '../runner/run.ts'
 import { openContainers } from './containers.ts'
 import { StartError } from './instance.ts'
+import { ownTargets, readTarget } from './read.ts'
+import type { Target } from './schema.ts'
 
 const reference = readTarget(join(ownTargets, 'waybill.image.yaml'))
 const skip = { skip: noEngine }

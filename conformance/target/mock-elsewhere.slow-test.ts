@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { conform } from '../run.ts'
-import { readTarget } from '../target/read.ts'
-import { isLoopback, targetSchema } from '../target/schema.ts'
+import { conform } from '../runner/run.ts'
 import { startMock } from './mock.ts'
+import { readTarget } from './read.ts'
+import { isLoopback, targetSchema } from './schema.ts'
 
 const file = fileURLToPath(new URL('../targets/waybill.source.yaml', import.meta.url))
 

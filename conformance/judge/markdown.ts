@@ -1,7 +1,7 @@
 // Writes results as Markdown: the summary of a CI job, and a comment for a pull request. Pure.
-import { type Comparison, comparisonText } from '../judge/compare.ts'
-import type { KeptRun } from '../judge/rejudge.ts'
+import { type Comparison, comparisonText } from './compare.ts'
 import { type FailureText, failuresOf } from './failures.ts'
+import type { KeptRun } from './rejudge.ts'
 import { causesIn } from './terminal.ts'
 import { asCode, inMarkdown } from './text.ts'
 

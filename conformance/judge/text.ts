@@ -6,7 +6,7 @@ import { packageFile } from '../../src/shared/package-root.ts'
 import { escaped, safeJson } from '../../src/terminal/clean.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { stepText } from '../evidence/step.ts'
-import type { Verdict } from '../judge/judge.ts'
+import type { Verdict } from './judge.ts'
 
 /**
  * Returns the text as a single line, without terminal control sequences and CI commands. A CI command has no
@@ -82,7 +82,7 @@ export const block = (raw: string, id = ''): string =>
 
 /** The built package has no sources, so it has copies next to the page's files. */
 const FILES = import.meta.url.endsWith('.ts')
-  ? ['src/page/base.css', 'conformance/report/report.css']
+  ? ['src/page/base.css', 'conformance/judge/report.css']
   : ['dist/page/base.css', 'dist/page/report.css']
 
 export const style = (): string => FILES.map((file) => readFileSync(packageFile(file), 'utf8')).join('\n')

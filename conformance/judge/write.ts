@@ -1,12 +1,12 @@
 // Writes the results of a run for all readers: programs, CI servers, people, badges.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Comparison } from '../judge/compare.ts'
-import type { Conclusion, Results } from '../judge/judge.ts'
-import type { KeptRun } from '../judge/rejudge.ts'
+import type { Comparison } from './compare.ts'
 import { html } from './html.ts'
+import type { Conclusion, Results } from './judge.ts'
 import { junit } from './junit.ts'
 import { comment, markdown } from './markdown.ts'
+import type { KeptRun } from './rejudge.ts'
 import { jsonFile } from './text.ts'
 
 const FILES: Readonly<Record<string, (kept: KeptRun, comparison: Comparison | null) => string>> = {

@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import type { Target } from '../target/schema.ts'
+import type { Target } from './schema.ts'
 
 export interface Running {
   /** Prefix of request URLs, without /v1. */

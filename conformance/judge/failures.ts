@@ -1,13 +1,13 @@
 // Data of failures in the order in which a reader needs it: expected and actual values, the exchange, the
 // commands that reproduce it, and the remedy. Source of the page, the summary and the comment. Pure.
 
+import { sentenceOf } from '../checks/check.ts'
 import { checks } from '../checks/registry.ts'
+import { readRequirements, withoutDialect } from '../checks/requirements.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { byFinding } from '../judge/baseline.ts'
-import type { Verdict } from '../judge/judge.ts'
-import type { KeptRun } from '../judge/rejudge.ts'
-import { readRequirements, withoutDialect } from '../requirements/requirements.ts'
-import { sentenceOf } from '../runner/check.ts'
+import { byFinding } from './baseline.ts'
+import type { Verdict } from './judge.ts'
+import type { KeptRun } from './rejudge.ts'
 import { CONTROL, curl, scriptCommand } from './text.ts'
 
 const CAUSES = new Map(readRequirements().requirements.map(({ id, causes }) => [id, causes]))

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { Target } from '../target/schema.ts'
+import type { Target } from './schema.ts'
 
 /** Settings of the mock gateway, from its environment. */
 interface StandIn {

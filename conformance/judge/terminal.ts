@@ -1,8 +1,8 @@
 // Writes results as a table for a terminal. Pure.
 import { styleText } from 'node:util'
 import measure from 'fast-string-truncated-width'
-import type { Outcome, Results, Verdict } from '../judge/judge.ts'
-import { readProfile } from '../requirements/requirements.ts'
+import { readProfile } from '../checks/requirements.ts'
+import type { Outcome, Results, Verdict } from './judge.ts'
 import { oneLine } from './text.ts'
 
 type Style = Parameters<typeof styleText>[0]

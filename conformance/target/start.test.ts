@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { useClock } from '../../src/shared/clock.ts'
 import { manualClock } from '../../src/shared/test-clock.ts'
-import { targetSchema } from '../target/schema.ts'
+import { targetSchema } from './schema.ts'
 import { start } from './start.ts'
 
 test('a start says every 10 s what it waits for, and can be given up', async (t) => {

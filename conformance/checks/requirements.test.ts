@@ -1,9 +1,9 @@
 // Tests that the rows of requirements.yaml match the checks.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checks } from '../checks/registry.ts'
-import type { Check } from '../runner/check.ts'
 import type { Capability } from '../target/schema.ts'
+import type { Check } from './check.ts'
+import { checks } from './registry.ts'
 import { readRequirements, withoutDialect } from './requirements.ts'
 
 const { requirements, specification } = readRequirements()
