@@ -43,13 +43,14 @@ const means = (a: unknown, b: unknown): boolean =>
     jsonOf(a) !== undefined &&
     isDeepStrictEqual(jsonOf(a), jsonOf(b)))
 
-/** Reports missing and duplicate ids. */
-function distinct(ids: readonly unknown[], of: string): string[] {
+/** Reports missing and duplicate ids of calls. */
+function distinct(calls: readonly { readonly id?: unknown }[]): string[] {
+  const ids = calls.map(({ id }) => id)
   const missing = ids.filter((id) => !isId(id)).length
   const twice = ids.filter((id, index) => isId(id) && ids.indexOf(id) !== index)
   return [
-    ...(missing > 0 ? [`${missing} of ${ids.length} ${of} without an id`] : []),
-    ...twice.map((id) => `${of} share the id ${brief(id)}`),
+    ...(missing > 0 ? [`${missing} of ${ids.length} calls without an id`] : []),
+    ...twice.map((id) => `calls share the id ${brief(id)}`),
   ]
 }
 
@@ -59,12 +60,7 @@ function inChat(body: string): Contradictions {
   const whole = jsonOf(body) as AnyJson | undefined
   if (whole !== undefined) {
     const calls = objectsIn(whole?.choices).flatMap(({ message }) => objectsIn(message?.tool_calls))
-    found.ids.push(
-      ...distinct(
-        calls.map(({ id }: AnyJson) => id),
-        'calls',
-      ),
-    )
+    found.ids.push(...distinct(calls))
     return found
   }
   const calls = new Map<string, { id: unknown }>()
@@ -88,12 +84,7 @@ function inChat(body: string): Contradictions {
       }
   }
   if (answers.size > 1) found.ids.push(`the answer has the ids ${someOf(answers)}`)
-  found.ids.push(
-    ...distinct(
-      [...calls.values()].map(({ id }) => id),
-      'calls',
-    ),
-  )
+  found.ids.push(...distinct([...calls.values()]))
   return found
 }
 
@@ -125,12 +116,7 @@ function inMessages(body: string): Contradictions {
       blocks.set(index, { start, joined: '', open: false })
   else for (const { event, json } of parsed(body)) messageEvent(event, json, blocks, found)
   const calls = [...blocks.values()].filter(({ start }) => start?.type === 'tool_use')
-  found.ids.push(
-    ...distinct(
-      calls.map(({ start }) => start.id),
-      'calls',
-    ),
-  )
+  found.ids.push(...distinct(calls.map(({ start }) => start)))
   for (const { start, joined } of calls)
     if (
       joined !== '' &&
@@ -220,10 +206,7 @@ function inResponses(body: string): Contradictions {
   const whole = jsonOf(body) as AnyJson | undefined
   const output = (response: AnyJson | undefined): AnyJson[] => objectsIn(response?.output)
   const calls = (items: readonly AnyJson[]) =>
-    distinct(
-      items.filter(({ type }) => type === 'function_call').map(({ call_id }) => call_id),
-      'calls',
-    )
+    distinct(items.flatMap(({ type, call_id }) => (type === 'function_call' ? [{ id: call_id }] : [])))
   if (whole !== undefined) {
     found.ids.push(...calls(output(whole)))
     if (whole.status === 'completed')
