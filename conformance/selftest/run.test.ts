@@ -27,6 +27,7 @@ test('words that name what differs are clear', () => {
     ['2026-11-29', '2026-11-28'],
     ['input 14, output 22', 'input 14, output 44'],
     ['none', '2 calls, 3 records'],
+    ['an error with its type', '400: {"error":{"message":"received undefined"}}'],
     ['a record', '0 interrupted, 0 attempts unknown'],
     [undefined, undefined],
   ] as const)

@@ -199,7 +199,8 @@ export function unclear({ expected, actual }: Worded): string | null {
     if (!/\p{L}/u.test(bare) && (numbersIn(bare).length > 1 || !/[\d{["]/.test(bare)))
       return `no word names these values: ${each || 'nothing'}`
   }
-  const slip = /\b(undefined|NaN|\[object Object\])/.exec(seen)
+  const own = seen.replaceAll(/"(?:[^"\\]|\\.)*"?/g, '') // what it quotes is the gateway's
+  const slip = /\b(undefined|NaN|\[object Object\])/.exec(own)
   if (slip) return `it says ${slip[0]}: ${seen}`
   if (/^\d{3}$/.test(seen) && wanted.includes(seen)) return `what was seen is what was expected: ${seen}`
   if (/\bothers?$|\bother content$/.test(seen) || VAGUE.test(seen))
