@@ -567,7 +567,9 @@ export class SimulatedWorld {
       sent.head = message
       sent.answer = message
       this.note(`${nonce} gets ${message.start}`)
-      if (message.start.includes(' 503 ') && this.#disk.refuses !== null) this.#isRefused = true
+      // Not the provider's own 503.
+      const isOurs = message.start.includes(' 503 ') && !this.inferences.has(nonce)
+      if (isOurs && this.#disk.refuses !== null) this.#isRefused = true
       this.#hold(checkTold(this, sent))
     }
     const ended = (message: Message) => {
