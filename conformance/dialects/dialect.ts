@@ -80,8 +80,6 @@ export const delta = (content: string) => ({ said: content })
 
 export const END = { ending: true } as const
 
-export const scriptedAnswer = (text: string) => ({ say: { text } })
-
 /**
  * Makes the first target that is tried fail, and all other targets answer. If a route has one model at two
  * deployments, the mock cannot distinguish them, so only the first request fails.

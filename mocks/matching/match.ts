@@ -102,7 +102,7 @@ export function match(
     const own = all.filter(({ request }) => place.path && request.path.endsWith(`/${place.path}`))
     const plain = own.length > 0 ? own : all
     const named = plain.filter(({ request }) => request.model !== null)
-    const hit = inTurn(ranked(named.length > 0 ? named : plain, plain.length < all.length), () =>
+    const hit = inTurn(named.length > 0 ? named : plain, plain.length < all.length, () =>
       count(
         JSON.stringify([
           places.map((one) => fields.map((field) => one[field])),
@@ -155,26 +155,16 @@ function missed(
 
 const turnOf = ({ request }: Recording): number => request.order ?? 1
 
-/** A recording, and the request from which on it answers. */
-type Turn = readonly [hit: Recording, turn: number]
-
-/** Gives each recording its turn. If a path has a part of the recordings, it counts without the turns of the others. */
-function ranked(hits: readonly Recording[], isPart: boolean): readonly Turn[] {
-  const turns = [...new Set(hits.map(turnOf))].sort((a, b) => a - b)
-  return hits.map((hit) => [hit, isPart ? turns.indexOf(turnOf(hit)) + 1 : turnOf(hit)])
-}
-
 /**
- * Picks the recording of this turn: the first recording before the start, and the last recording after the
- * end.
+ * Picks the recording of this turn: the first recording before the start, and the last recording after the end. If a path
+ * has a part of the recordings, it counts without the turns of the others.
  */
-function inTurn(hits: readonly Turn[], count: () => number): Recording | undefined {
+function inTurn(hits: readonly Recording[], isPart: boolean, count: () => number): Recording | undefined {
   if (hits.length === 0) return undefined
   const nth = count()
-  const turns = hits.map(([, turn]) => turn)
-  const come = turns.filter((turn) => turn <= nth)
-  const due = come.length > 0 ? Math.max(...come) : Math.min(...turns)
-  return hits.find(([, turn]) => turn === due)?.[0]
+  const turns = [...new Set(hits.map(turnOf))].sort((a, b) => a - b)
+  const come = isPart ? Math.min(nth, turns.length) - 1 : turns.findLastIndex((turn) => turn <= nth)
+  return hits.find((hit) => turnOf(hit) === turns[Math.max(0, come)])
 }
 
 type Field = (typeof fields)[number]

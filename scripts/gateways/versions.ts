@@ -22,6 +22,10 @@ const projectsSchema = z.strictObject({
     z.string(),
     z.strictObject({
       versions: z.array(z.string()),
+      lacks: z
+        .strictObject({ versions: z.array(z.string()), ids: z.string(), note: z.string() })
+        .optional()
+        .describe('Versions without a path, the pattern of the requirements that need it, and a sentence.'),
       looked_at: z.record(z.string(), z.string()).describe('Requirement id -> what the transcripts show.'),
     }),
   ),
@@ -151,7 +155,7 @@ export const repeated = ({ first, second }: ComparedVersions['rows'][number]): (
   })
 
 /** Splits the rows of a project into those whose difference the second run repeats, and the others. */
-const countedRows = ({ rows }: ComparedVersions) => ({
+const countedRows = (rows: ComparedVersions['rows']) => ({
   counted: rows.filter((row) => differ(repeated(row))),
   others: rows.filter((row) => !differ(repeated(row))),
 })
@@ -170,19 +174,26 @@ export function versionsPage(
     '',
     '`✓` holds, `✗` does not hold (MUST), `!` does not hold (SHOULD), `?` differed between the two runs, says nothing, or was not asked. `npm run gateways -- versions NAME` in a clone repeats the runs of a project; `waybill conform NAME@VERSION --install --only ID` repeats one cell.',
     '',
-    ...Object.entries(compared).flatMap(([name, each]) =>
-      section(name, each, projects[name]?.looked_at ?? {}),
-    ),
+    ...Object.entries(compared).flatMap(([name, each]) => section(name, each, projects[name])),
   ].join('\n')
 }
 
 function section(
   name: string,
   compared: ComparedVersions,
-  lookedAt: Readonly<Record<string, string>>,
+  { lacks, looked_at: lookedAt = {} }: Partial<ReturnType<typeof readProjects>['projects'][string]> = {},
 ): string[] {
   const { title, homepage, date, suite, environment, versions, troubles, asked } = compared
-  const { counted, others } = countedRows(compared)
+  const needed = new RegExp(lacks?.ids ?? '$^')
+  const rows = compared.rows.map((row) => ({
+    ...row,
+    first: row.first.map((outcome, n) =>
+      needed.test(row.id) && lacks!.versions.includes(versions[n]!) ? null : outcome,
+    ),
+  }))
+  const { counted, others } = countedRows(
+    rows.filter((row) => !row.first.includes(null) || differ(repeated(row))),
+  )
   const about = `[${title}](${homepage}), ${date}, suite ${suite}, ${environment}; ${asked} requirements asked. The evidence is in \`docs/scoreboard/versions/${name}.jsonl.gz\`.`
   const cells = (row: ComparedVersions['rows'][number]) =>
     repeated(row).map((outcome) => SIGNS[outcome ?? ''] ?? '?')
@@ -202,6 +213,7 @@ function section(
       ({ id, level }) =>
         `- **${id}** (${level}): ${lookedAt[id]?.trim() ?? '*not looked at yet, not to be quoted*'}`,
     ),
+    ...(lacks ? [`- ${lacks.note}`] : []),
     ...Object.entries(troubles).map(
       ([version, why]) => `- Version ${version} was not asked everything: ${why}`,
     ),

@@ -5,8 +5,11 @@ import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
 import { endText, step } from '../../evidence/step.ts'
 import type { ChatOptions } from '../context.ts'
 import { callEach, each, family } from '../family.ts'
-import { GEMINI_USAGE, geminiAnswer, geminiEvent, refusedInShape, sameBytes } from '../responses/parts.ts'
+import { GEMINI_USAGE, geminiAnswer, refusedInShape, sameBytes } from '../responses/parts.ts'
 import { judgeKinds } from '../use/parts.ts'
+
+/** Writes an event as Google does, with CR and LF. */
+const geminiEvent = (json: object) => ({ raw: `data: ${JSON.stringify(json)}\r\n\r\n` })
 
 const check = family({ needs: ['gemini'], dialect: 'gemini' })
 

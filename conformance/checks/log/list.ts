@@ -1,6 +1,6 @@
 // Checks of the list of records: one for each call, pages, filters, sums, and no content.
 
-import { delta, END, scriptedAnswer, scriptedFailure } from '../../dialects/dialect.ts'
+import { delta, END, scriptedFailure } from '../../dialects/dialect.ts'
 import { idsIn, itemsOf, ref, refs } from '../../dialects/lookup.ts'
 import { readAnswer } from '../../dialects/registry.ts'
 import type { Exchange } from '../../evidence/evidence.ts'
@@ -319,7 +319,7 @@ check('LOG-12', {
     const words = [`asked${session.nonce()}`, `answered${session.nonce()}`] as const
     session.note('words', words)
     for (const stream of [false, true]) {
-      const script = stream ? [{ events: [delta(words[1]), END] }] : [scriptedAnswer(words[1])]
+      const script = stream ? [{ events: [delta(words[1]), END] }] : [{ say: { text: words[1] } }]
       await session.chat(contents.call, { stream, prompt: `Which way, ${words[0]}?`, script })
     }
     await session.wait(session.target.observability.log!.lag_ms)

@@ -96,9 +96,6 @@ export const geminiAnswer = (parts: readonly object[], finishReason?: string) =>
   responseId: 'synthetic',
 })
 
-/** Writes an event as Google does, with CR and LF. */
-export const geminiEvent = (json: object) => ({ raw: `data: ${JSON.stringify(json)}\r\n\r\n` })
-
 /** Compares the bytes of an answer with the provider's; returns nothing for translated answers. */
 export function sameBytes(id: string, evidence: Evidence, exchange: Exchange): Finding[] {
   const entry = servedBy(evidence, exchange)
