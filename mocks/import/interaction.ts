@@ -36,7 +36,7 @@ export interface ImportFormat {
   cut(text: string, last: unknown): string | null
 }
 
-/** What recorders write in place of a region, without which a provider's host cannot be known. */
+/** A recorder's placeholder for a region. Without a region, the provider of a host is not found. */
 const REGION = /<\w*region\w*>/gi
 
 /** Splits a recorded address, even if it begins with a project's placeholder and is therefore not a URL. */

@@ -65,49 +65,44 @@ await ask('turn 4', 'done: ' + isDone)
 console.log('end')
 `
 
-/** A program with two agents that say the same, and that notices the second one late. Each turn has what they said so far. */
-const SAME_WORDS = `${SEND}
-const noticed = []
-const say = async (name, headers) => {
-  const contents = [name, ...(headers ? [] : noticed)]
-  const answer = await send({ messages: contents.map((content) => ({ role: 'user', content })) }, headers)
-  if (answer.status === 200) return (await answer.json()).choices[0].message.content
-  console.log(answer.status + ' ' + (await answer.text()))
-  process.exit(3)
-}
-const start = async (name, ms) => {
-  const said = await say(name, { 'x-claude-code-agent-id': name })
-  await new Promise((done) => setTimeout(done, ms))
-  noticed.push(said)
-}
-const agents = [start('look here', 0), start('look there', 300)]
-await say('turn 1')
-await say('turn 2')
-await Promise.all(agents)
-await say('turn 3')
-console.log('end')
-`
-
-/** A program that says of its agent that it is running, then that it is done, and one turn later what it said. */
-const NAMED = `${SEND}
+/** What a program says, as a message for each content, and what it is answered. */
+const SAY = `${SEND}
+const wait = (ms) => new Promise((done) => setTimeout(done, ms))
 const say = async (contents, headers) => {
   const answer = await send({ messages: contents.map((content) => ({ role: 'user', content })) }, headers)
   if (answer.status === 200) return (await answer.json()).choices[0].message.content
   console.log(answer.status + ' ' + (await answer.text()))
   process.exit(3)
 }
-const wait = (ms) => new Promise((done) => setTimeout(done, ms))
+`
+
+/** A program with two agents that say the same, and that notices the second one late. Each turn has what they said so far. */
+const SAME_WORDS = `${SAY}
+const noticed = []
+const start = async (name, ms) => {
+  const said = await say([name], { 'x-claude-code-agent-id': name })
+  await wait(ms)
+  noticed.push(said)
+}
+const agents = [start('look here', 0), start('look there', 200)]
+for (const turn of ['turn 1', 'turn 2']) await say([turn, ...noticed])
+await Promise.all(agents)
+await say(['turn 3', ...noticed])
+console.log('end')
+`
+
+/** A program that says of its agent that it is running, then that it is done, and one turn later what it said. */
+const NAMED = `${SAY}
 let state = 'look-1 was started'
 const agent = say(['look here'], { 'x-claude-code-agent-id': 'look-1' }).then(async (said) => {
-  await wait(300)
+  await wait(200)
   state = 'look-1 is done'
   return said
 })
-await wait(100)
 await say(['turn 1', state])
 if (state === 'look-1 was started') state = 'look-1 is still running'
 await say(['turn 2', state])
-await wait(350)
+await wait(250)
 await say(['turn 3', state])
 await say(['turn 4', state, await agent])
 console.log('end')
@@ -324,7 +319,10 @@ test('agents that ran in parallel get their answers in the order of the session 
 })
 
 for (const [what, program] of [
-  ['agents that say the same are told apart by when their words were noticed', SAME_WORDS],
+  [
+    'the end of each of two agents with the same last words is noticed where the session noticed it',
+    SAME_WORDS,
+  ],
   ['an agent is done before the first call that says so, even if its words come later', NAMED],
 ] as const)
   test(`${what} (STEP-05)`, async (t) => {

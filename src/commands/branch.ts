@@ -193,7 +193,10 @@ function putInOrder(steps: readonly Step[], count: number): void {
   }
 }
 
-/** Returns the first step in which another agent knows that an agent is done: it got its last words, or is told of it. */
+/**
+ * Returns the first step of another agent that shows that an agent is done: it has the agent's last words, or names the
+ * agent anew and does not say that it is running.
+ */
 function toldIn(steps: readonly Step[], step: Step): Step | undefined {
   const { agent, at, end } = step
   const words = lastWordsOf(step)
@@ -202,25 +205,19 @@ function toldIn(steps: readonly Step[], step: Step): Step | undefined {
   const before = steps.filter(
     (other) => other.agent !== null && other.end < end && lastWordsOf(other) === words,
   )
-  return steps.find(
-    (other) =>
-      other.agent !== agent &&
-      other.at > at &&
-      (other.input.reduce((count, { text }) => count + text.split(words).length - 1, 0) > before.length ||
-        (other.at > end && namesAgain(steps, other, agent))),
-  )
-}
-
-/** Returns true if a step newly names an agent that the conversation named before, and does not say that it is running. */
-function namesAgain(steps: readonly Step[], step: Step, agent: string): boolean {
-  const earlier = steps.filter((other) => other.agent === step.agent && other.at < step.at)
-  const known = new Set(earlier.flatMap(({ input }) => namesOf(input, agent)))
+  const known = new Set<string>()
   const isNew = (text: string) => !known.has(text) && !text.split(agent).slice(1).some(saysRunning)
-  return known.size > 0 && namesOf(step.input, agent).some(isNew)
+  for (const other of steps) {
+    if (other.agent === agent) continue
+    const count = other.input.reduce((sum, { text }) => sum + text.split(words).length - 1, 0)
+    const named = other.input.flatMap(({ text }) => (text.includes(agent) ? [text] : []))
+    if (other.at > at && count > before.length) return other
+    if (other.at > end && known.size > 0 && named.some(isNew)) return other
+    for (const text of named) known.add(text)
+  }
+  return undefined
 }
 
-const namesOf = (parts: Step['input'], agent: string): string[] =>
-  parts.flatMap(({ text }) => (text.includes(agent) ? [text] : []))
 const saysRunning = (afterName: string): boolean => /^.{0,80}\brunning\b/.test(afterName)
 
 const lastWordsOf = ({ output }: Step): string | undefined => {
