@@ -8,13 +8,13 @@ import type { ChoreFailure } from '../core/upkeep.ts'
 import type { PageTokens } from '../http/caller.ts'
 import type { OpenApi } from '../http/openapi.ts'
 import type { Refusals } from '../http/refusals.ts'
+import type { Facts } from '../models/facts.ts'
 import type { LearnedRefusal } from '../models/learned.ts'
 import type { Feed } from '../observe/feed.ts'
 import type { Router } from '../routing/router.ts'
 import type { WhatIf } from '../routing/what-if.ts'
 import type { KeptCalls } from '../store/kept.ts'
 import type { Reads } from '../store/reads.ts'
-import type { FactsOf } from './model-limits.ts'
 import type { RecordingSummary } from './schemas.ts'
 
 /** State of the configuration file, current or rejected, and the time since which it applies. */
@@ -62,6 +62,9 @@ export interface FleetStanding {
   /** Reason why the shared log does not accept them at present; null if it does. */
   readonly failure: string | null
 }
+
+/** Returns the facts about a configured model, `provider/model`. */
+export type FactsOf = (id: string) => Facts
 
 export interface ReadContext {
   readonly config: Config

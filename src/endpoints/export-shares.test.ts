@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exported } from './export.ts'
-import { whatIf } from './what-if.ts'
+import { whatIf } from './routes.ts'
 
 const ID = '019ac000-0000-7000-8000-000000000000'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail } from '../../mocks/test-upstream.ts'
 import { ask, testGateway } from '../test/test-gateway.ts'
-import { isCharge } from './focus.ts'
+import { isCharge } from './export.ts'
 
 /** Columns that FOCUS 1.2 requires of every file. */
 const REQUIRED = [

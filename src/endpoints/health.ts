@@ -1,6 +1,7 @@
-// GET /api/health: the findings of `waybill doctor` that a running gateway can make itself, including how
-// full the record is and how old the prices are. For admins, because it covers all keys. GET /healthz: the process is
-// alive. Needs no key and no database, and accepts any Host.
+// The state of the gateway. Open to all, without key or database: GET /healthz, /readyz and /api/hello. For admins,
+// because they cover all keys: GET /metrics, and GET /api/health with the findings of `waybill doctor` that a running
+// gateway can make itself. Also its interface, GET /openapi.json, and the recordings that it replays.
+
 import { z } from 'zod'
 import { timeOfId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -12,7 +13,7 @@ import { billComparison, readLastReports } from '../reconcile/last-report.ts'
 import { dollars, spentText } from '../terminal/numbers.ts'
 import type { FleetStanding, ReadContext } from './context.ts'
 import { noQuery } from './query.ts'
-import { count, time } from './schemas.ts'
+import { count, recordingSummary, time } from './schemas.ts'
 
 const alive = z.strictObject({ status: z.literal('ok') })
 
@@ -24,6 +25,86 @@ export const healthz = {
   response: alive,
   answer: () => ({ status: 'ok' }),
 } satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof alive>
+
+/**
+ * Calls can be accepted while the store is writable. With an invalid configuration file, the gateway stays in service,
+ * because the previous configuration remains active: this answer reports the problem, and the process log has the errors.
+ * So does an unreadable record, because calls do not read it.
+ */
+const ready = z.strictObject({
+  status: z.literal('ready'),
+  configuration: z.strictObject({
+    state: z
+      .enum(['current', 'rejected'])
+      .describe('rejected: the file is invalid, an earlier configuration is in force'),
+    since: z.iso.datetime(),
+  }),
+  replay: z
+    .boolean()
+    .describe('Providers answer from recordings: calls cost nothing and count in no budget.'),
+  keep_days: z
+    .number()
+    .nullable()
+    .describe('Days for which calls are kept where it is asked for; null if the gateway cannot keep calls.'),
+  reads: z
+    .enum(['ready', 'restarting'])
+    .describe('restarting: reads get 503, because the thread that answers them died and is being restarted'),
+  fleet: z
+    .strictObject({
+      instance: z.string(),
+      instances: z.int().nonnegative().describe('that are alive; 0 while the shared log is unavailable'),
+      backlog: z.int().nonnegative().describe('calls that the shared log has not received yet'),
+      shared_log: z
+        .enum(['ready', 'unavailable'])
+        .describe('unavailable: reads get 503, except those with scope=instance'),
+    })
+    .optional()
+    .describe('One of several gateways that share a log.'),
+})
+
+export const readyz = {
+  path: '/readyz',
+  summary:
+    'shows that calls can be recorded; also reports the state of the configuration, of replay and of reads',
+  open: true,
+  query: noQuery,
+  response: ready,
+  answer(_query, _admitted, { storeFailure, readFailure, configuration, config, kept, replay, fleet }) {
+    const failure = storeFailure()
+    if (failure !== null)
+      throw new GatewayError('log_unavailable', `The request log cannot be written: ${failure}.`)
+    const { state, since } = configuration()
+    const standing = fleet?.()
+    return {
+      status: 'ready',
+      replay,
+      configuration: { state, since: new Date(since).toISOString() },
+      keep_days: kept && config.keep.days,
+      reads: readFailure() === null ? 'ready' : 'restarting',
+      ...(standing && {
+        fleet: {
+          instance: standing.instance,
+          instances: standing.instances,
+          backlog: standing.backlog,
+          shared_log: standing.failure === null ? 'ready' : 'unavailable',
+        },
+      }),
+    }
+  },
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof ready>
+
+const greeting = z.strictObject({ message: z.literal('hello') })
+
+/** Claude Code sends this request before its first call, without a key. */
+export const hello = {
+  path: '/api/hello',
+  summary:
+    'shows that a gateway is running; needs no key and no database; Claude Code requests it before its first call',
+  open: true,
+  query: noQuery,
+  response: greeting,
+  answer: () => ({ message: 'hello' }),
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof greeting>
 
 const response = z.strictObject({
   version: z.string(),
@@ -180,3 +261,49 @@ function budgetFindings({ config, budgetUse }: ReadContext): Finding[] {
     ]
   })
 }
+
+const figures = z.string()
+
+export const metrics = {
+  path: '/metrics',
+  summary: 'counters and histograms for Prometheus; with keys, for admins only',
+  query: noQuery,
+  mediaType: 'text/plain; version=0.0.4; charset=utf-8',
+  response: figures,
+  answer(_query, { caller }, { metrics }) {
+    if (caller.role !== 'admin')
+      throw new GatewayError(
+        'forbidden',
+        'These figures are totals over all keys, so they need an admin key.',
+      )
+    return metrics()
+  },
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof figures>
+
+const description = z.looseObject({
+  openapi: z.literal('3.1.0'),
+  info: z.looseObject({ version: z.string() }),
+})
+
+export const openapi = {
+  path: '/openapi.json',
+  summary: 'this interface as an OpenAPI 3.1 document',
+  query: noQuery,
+  response: description,
+  answer: (_query, _admitted, { openApi }) => openApi(),
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof description>
+
+const replayed = z.strictObject({
+  replay: z.boolean(),
+  notes: z.array(z.string()),
+  data: z.array(recordingSummary),
+})
+
+/** Metadata of the recordings; a live gateway returns an empty list. */
+export const recordings = {
+  path: '/api/recordings',
+  summary: 'with `--replay`, the recordings without their bodies',
+  query: noQuery,
+  response: replayed,
+  answer: (_query, _admitted, { replay, recordings: { notes, list } }) => ({ replay, notes, data: list }),
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof replayed>

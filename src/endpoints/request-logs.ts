@@ -1,13 +1,15 @@
 // The request log. GET /api/usage/request-logs lists calls, newest first, in pages that neither skip nor
 // repeat a row. /{id} returns one call with all its attempts. /{id}/artifact returns its whole exchange while
-// the ring contains it.
+// the ring contains it. Also the refusals without a record: GET /api/usage/refused-calls, with the gateway's reasons, and GET
+// /api/models/refusals, the parameters that providers have refused and that requests therefore leave out (FIT-03).
 
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { JsonText } from '../json/json-text.ts'
+import { learnedUntil } from '../models/learned.ts'
 import type { ReadContext } from './context.ts'
-import { callList, listArguments, noQuery, ownKey, readsOf, scopeOnly } from './query.ts'
+import { callList, listArguments, noQuery, ownKey, pageQuery, readsOf, scopeOnly } from './query.ts'
 import { attempt, callRecord, count, pageOf, time } from './schemas.ts'
 
 const requestLogsResponse = pageOf(callRecord)
@@ -101,3 +103,65 @@ export const artifact = {
     return new JsonText(json)
   },
 } satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof artifactResponse>
+
+const refusedQuery = z.strictObject({ limit: pageQuery.limit })
+
+const refusedResponse = z.strictObject({
+  object: z.literal('list'),
+  data: z.array(
+    z.strictObject({
+      id: z.uuid().describe('`request_id` of the answer; there is no record of this id'),
+      created_at: time,
+      key_name: z.string().nullable(),
+      endpoint: z.string(),
+      status: z.int(),
+      code: z.string(),
+      message: z.string().describe('the message that the client got'),
+    }),
+  ),
+})
+
+export const refusedCalls = {
+  path: '/api/usage/refused-calls',
+  summary:
+    'the newest calls that were refused before they had a record (key, limits, body, model), with reasons',
+  query: refusedQuery,
+  response: refusedResponse,
+  answer({ limit }, { caller }, { refusals }) {
+    const data = refusals(ownKey(caller), limit).map(({ createdAt, keyName, ...rest }) => ({
+      ...rest,
+      created_at: new Date(createdAt).toISOString(),
+      key_name: keyName,
+    }))
+    return { object: 'list', data }
+  },
+} satisfies ReadEndpoint<ReadContext, typeof refusedQuery, typeof refusedResponse>
+
+const refusalsResponse = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      provider: z.string(),
+      model: z.string(),
+      parameter: z.string(),
+      value: z.string().nullable().describe('JSON text of the refused value; null: any'),
+      replaced: z.boolean().describe('something else is sent instead, as the provider asked'),
+      learned_at: time,
+      until: time.describe('when it is forgotten'),
+    }),
+  ),
+})
+
+export const learnedRefusals = {
+  path: '/api/models/refusals',
+  summary: 'parameters that providers refused, and that requests omit until the refusals are deleted',
+  query: noQuery,
+  response: refusalsResponse,
+  answer: (_query, _admitted, { learned }) => ({
+    data: learned().map(({ isReplaced = false, learned_at, ...refusal }) => ({
+      ...refusal,
+      replaced: isReplaced,
+      learned_at,
+      until: learnedUntil(learned_at),
+    })),
+  }),
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof refusalsResponse>

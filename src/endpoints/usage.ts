@@ -1,8 +1,10 @@
 // Usage and cost of calls. GET /api/usage/logs lists each call, with fewer fields than the request log. GET
-// /api/usage/history returns the calls of a span in buckets of time.
+// /api/usage/history returns the calls of a span in buckets of time. GET /api/sessions lists sessions with their sums,
+// newest first; /{id} is one session with its usage by model.
 
 import { z } from 'zod'
-import { timeOfId } from '../core/call.ts'
+import { PURPOSES, timeOfId } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
 import { isZone } from '../core/zone.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { JsonText } from '../json/json-text.ts'
@@ -13,8 +15,10 @@ import {
   invalid,
   listArguments,
   ownKey,
+  pageQuery,
   readsOf,
   scope,
+  scopeOnly,
   spanAnswer,
   spanOf,
   spanQuery,
@@ -93,3 +97,65 @@ export const usageHistory = {
     }
   },
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof usageHistoryResponse>
+
+const sessionsQuery = z.strictObject({
+  ...pageQuery,
+  ...scope,
+  order: z
+    .enum(['newest', 'cost'])
+    .default('newest')
+    .describe('cost: the most expensive ones; a single page'),
+})
+
+const sessionsResponse = schemas.pageOf(schemas.session)
+
+export const sessions = {
+  path: '/api/sessions',
+  summary:
+    'sessions, newest first, with their calls, tokens and cost; in pages; `order=cost` for the most expensive',
+  query: sessionsQuery,
+  response: sessionsResponse,
+  async answer({ order, scope, ...page }, { caller }, context) {
+    const calls = readsOf({ scope }, context)
+    if (order === 'cost') {
+      if (page.cursor !== undefined) throw invalid('cursor', 'order=cost has a single page')
+      const data = await calls.dearest(page.limit, ownKey(caller))
+      return { object: 'list', data, has_more: false, next_cursor: null }
+    }
+    return { object: 'list', ...(await calls.sessions(page, ownKey(caller))) }
+  },
+} satisfies ReadEndpoint<ReadContext, typeof sessionsQuery, typeof sessionsResponse>
+
+const sessionResponse = schemas.session.extend({
+  by_model: z.array(
+    z.strictObject({
+      provider: z.string(),
+      model: z.string(),
+      answered: z.string().nullable().describe('the model that answered, if another than `model`'),
+      ...schemas.sessionAmounts,
+    }),
+  ),
+  parts: z
+    .array(
+      z.strictObject({
+        agent_id: z.string().nullable().describe('null: the session itself'),
+        purpose: z.enum(PURPOSES).nullable(),
+        first_seen: schemas.time,
+        last_seen: schemas.time,
+        ...schemas.sessionAmounts,
+      }),
+    )
+    .describe('its agents, and what the calls of each agent were for'),
+})
+
+export const sessionRead = {
+  path: '/api/sessions/*',
+  summary: 'one session, with its usage of each model',
+  query: scopeOnly,
+  response: sessionResponse,
+  async answer(query, { rest, caller }, context) {
+    const found = await readsOf(query, context).session(rest, ownKey(caller))
+    if (!found) throw new GatewayError('not_found', 'There is no session with this id, or it is not yours.')
+    return found
+  },
+} satisfies ReadEndpoint<ReadContext, typeof scopeOnly, typeof sessionResponse>

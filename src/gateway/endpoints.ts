@@ -6,26 +6,22 @@ import { keptAnswersEndpoints } from '../call/kept-answers.ts'
 import { callEndpoints } from '../call/plain-call.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import { exported } from '../endpoints/export.ts'
-import { health, healthz } from '../endpoints/health.ts'
-import { hello } from '../endpoints/hello.ts'
+import { health, healthz, hello, metrics, openapi, readyz, recordings } from '../endpoints/health.ts'
 import { forgetKept, keptCall, keptCalls } from '../endpoints/kept.ts'
 import { keys, ownKeyRead } from '../endpoints/keys.ts'
 import { live } from '../endpoints/live.ts'
-import { metrics } from '../endpoints/metrics.ts'
-import { model, models } from '../endpoints/models.ts'
-import { openapi } from '../endpoints/openapi.ts'
-import { publicModel, publicModels } from '../endpoints/public-models.ts'
-import { readyz } from '../endpoints/readyz.ts'
-import { recordings } from '../endpoints/recordings.ts'
-import { learnedRefusals, refusedCalls } from '../endpoints/refused-calls.ts'
-import { artifact, requestLog, requestLogs } from '../endpoints/request-logs.ts'
-import { resolve } from '../endpoints/resolve.ts'
-import { autoRouting, routes } from '../endpoints/routes.ts'
-import { sessionRead, sessions } from '../endpoints/sessions.ts'
-import { SIGN_IN } from '../endpoints/sign-in.ts'
+import { model, models, publicModel, publicModels } from '../endpoints/models.ts'
+import { SIGN_IN } from '../endpoints/page.ts'
+import {
+  artifact,
+  learnedRefusals,
+  refusedCalls,
+  requestLog,
+  requestLogs,
+} from '../endpoints/request-logs.ts'
+import { autoRouting, resolve, routes, whatIf } from '../endpoints/routes.ts'
 import { statusline } from '../endpoints/statusline.ts'
-import { usageHistory, usageLogs } from '../endpoints/usage.ts'
-import { whatIf } from '../endpoints/what-if.ts'
+import { sessionRead, sessions, usageHistory, usageLogs } from '../endpoints/usage.ts'
 import { type OpenApi, openApi } from '../http/openapi.ts'
 import { passthroughEndpoints } from '../passthrough/endpoints.ts'
 

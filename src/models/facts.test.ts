@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseConfig } from '../config/load.ts'
-import { catalog } from '../endpoints/catalog.ts'
+import { catalog } from '../endpoints/models.ts'
 import {
   createFactTable,
   type FactLayer,

@@ -2,17 +2,12 @@
 // bundle.
 import type { z } from 'zod'
 import type { CallRecord } from '../core/record.ts'
-import type { health } from '../endpoints/health.ts'
+import type { health, readyz, recordings } from '../endpoints/health.ts'
 import type { keptCall, keptCalls } from '../endpoints/kept.ts'
 import type { keys } from '../endpoints/keys.ts'
-import type { readyz } from '../endpoints/readyz.ts'
-import type { recordings } from '../endpoints/recordings.ts'
-import type { learnedRefusals, refusedCalls } from '../endpoints/refused-calls.ts'
-import type { artifact } from '../endpoints/request-logs.ts'
-import type { resolve } from '../endpoints/resolve.ts'
-import type { routes } from '../endpoints/routes.ts'
-import type { sessionRead, sessions } from '../endpoints/sessions.ts'
-import type { usageHistory } from '../endpoints/usage.ts'
+import type { artifact, learnedRefusals, refusedCalls } from '../endpoints/request-logs.ts'
+import type { resolve, routes } from '../endpoints/routes.ts'
+import type { sessionRead, sessions, usageHistory } from '../endpoints/usage.ts'
 
 type Answer<Endpoint extends { readonly response: z.ZodType }> = z.output<Endpoint['response']>
 
@@ -22,7 +17,7 @@ export interface ListAnswer {
   readonly next_cursor: string | null
 }
 export type HistoryAnswer = Answer<typeof usageHistory>
-export type { WhatIfAnswer } from '../endpoints/what-if.ts'
+export type { WhatIfAnswer } from '../endpoints/routes.ts'
 export type RoutesAnswer = Answer<typeof routes>
 export type ResolveAnswer = Answer<typeof resolve>
 export type SessionsAnswer = Answer<typeof sessions>
