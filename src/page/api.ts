@@ -1,9 +1,17 @@
 // Requests the gateway's read endpoints. Old data stays on screen while newer data is fetched, so that the
-// layout does not jump.
+// layout does not jump. The types of the answers are those of the endpoints, of which nothing is in the bundle.
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import type { z } from 'zod'
+import type { CallRecord } from '../core/record.ts'
+import type { health, readyz, recordings } from '../endpoints/health.ts'
+import type { keptCall, keptCalls } from '../endpoints/kept.ts'
+import type { keys } from '../endpoints/keys.ts'
+import type { artifact, learnedRefusals, refusedCalls } from '../endpoints/request-logs.ts'
+import type { resolve, routes } from '../endpoints/routes.ts'
+import type { sessionRead, sessions, usageHistory } from '../endpoints/usage.ts'
 import { ownOnly } from './place.ts'
-import { authorization, signedOut } from './who.ts'
+import { authorization, signedOut } from './sign-in.tsx'
 
 export class ReadError extends Error {
   readonly status: number
@@ -95,3 +103,26 @@ export function useRead<T>(path: string | null, every?: number): ReadState<T> {
   const { data, error } = state.value
   return { data, error, isFresh: state.value.path === path, reload: () => void round.value++ }
 }
+
+type Answer<Endpoint extends { readonly response: z.ZodType }> = z.output<Endpoint['response']>
+
+export interface ListAnswer {
+  readonly data: readonly CallRecord[]
+  readonly has_more: boolean
+  readonly next_cursor: string | null
+}
+export type HistoryAnswer = Answer<typeof usageHistory>
+export type { WhatIfAnswer } from '../endpoints/routes.ts'
+export type RoutesAnswer = Answer<typeof routes>
+export type ResolveAnswer = Answer<typeof resolve>
+export type SessionsAnswer = Answer<typeof sessions>
+export type SessionAnswer = Answer<typeof sessionRead>
+export type CallBodies = Answer<typeof keptCall>
+export type KeptSession = Answer<typeof keptCalls>
+export type Keys = Answer<typeof keys>
+export type LearnedAnswer = Answer<typeof learnedRefusals>
+export type HealthAnswer = Answer<typeof health>
+export type Ready = Answer<typeof readyz>
+export type RecordingsAnswer = Answer<typeof recordings>
+export type RefusedAnswer = Answer<typeof refusedCalls>
+export type ArtifactAnswer = Answer<typeof artifact>

@@ -1,4 +1,6 @@
-// Formats numbers, times and money for people. Pure; shows a dash for an unknown value.
+// Formats numbers, times, money and prices for people. Pure; shows a dash for an unknown value.
+
+import type { CallRecord } from '../core/record.ts'
 import {
   costText,
   dollars,
@@ -83,3 +85,53 @@ export const utc = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11,
 /** Returns the last part of an id, the part that differs between ids created at the same time. */
 export const tail = (id: string, length = 8): string =>
   id.length > length + 2 ? `…${id.slice(-length)}` : id
+
+/** A line of a price, of the price table (`genai-prices`) or of the configuration. */
+interface Rate {
+  /** The billed unit. */
+  readonly kind: string
+  /** The price as text. */
+  readonly text: string
+}
+
+/** Charged units, by the end of a rate's name. */
+const UNITS: readonly (readonly [end: RegExp, unit: string])[] = [
+  [/_mtok$/, 'per million tokens'],
+  [/_kpages$/, 'per thousand pages'],
+  [/_kcount$/, 'per thousand'],
+  [/_hours$/, 'per hour'],
+  [/^(?=image$)/, 'per picture'],
+]
+
+export function ratesOf(rates: NonNullable<CallRecord['price']>['rates']): Rate[] {
+  return Object.entries(rates).flatMap(([name, rate]) => {
+    if (rate === null || rate === undefined) return []
+    const [end, unit] = UNITS.find(([each]) => each.test(name)) ?? [/$/, '']
+    return [{ kind: name.replace(end, '').replaceAll('_', ' '), text: textOf(rate, unit) }]
+  })
+}
+
+/** Describes the factors and the fees of a price. */
+export function extrasOf({ factors = {}, fees = {} }: NonNullable<CallRecord['price']>): Rate[] {
+  const named = (name: string) => name.replaceAll('_', ' ')
+  return [
+    ...Object.entries(factors).map(([name, factor]) => ({
+      kind: named(name),
+      text: `all rates × ${factor}`,
+    })),
+    ...Object.entries(fees).map(([name, fee]) => ({
+      kind: named(name),
+      text: `${usd(fee)} for each use`,
+    })),
+  ]
+}
+
+function textOf(rate: unknown, unit: string): string {
+  if (typeof rate === 'number') return `${usd(rate)} ${unit}`.trim()
+  const { base, tiers } = rate as { base?: unknown; tiers?: unknown }
+  if (typeof base !== 'number' || !Array.isArray(tiers)) return JSON.stringify(rate) // format of a later price table
+  const steps = (tiers as { start: number; price: number }[]).map(
+    ({ start, price }) => `${usd(price)} if the input is longer than ${count(start)} tokens`,
+  )
+  return [`${usd(base)} ${unit}`.trim(), ...steps].join('; ')
+}

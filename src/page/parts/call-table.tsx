@@ -3,8 +3,7 @@
 import { useRef } from 'preact/hooks'
 import type { CallRecord } from '../../core/record.ts'
 import { callHref, callsHref, change, go, path } from '../place.ts'
-import type { PageColumn } from './columns.tsx'
-import { linkOf } from './columns.tsx'
+import { linkOf, type PageColumn } from './columns.tsx'
 
 interface Props {
   readonly rows: readonly CallRecord[]

@@ -2,8 +2,8 @@
 // chart is redrawn when the scheme changes.
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
+import { Time } from './columns.tsx'
 import { type PlainColumn, Table } from './table.tsx'
-import { Time } from './time.tsx'
 
 interface Series {
   readonly name: string

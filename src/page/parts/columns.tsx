@@ -6,7 +6,6 @@ import { TOKEN_PARTS } from '../../core/token-parts.ts'
 import { isOtherModel } from '../../shared/model-names.ts'
 import * as format from '../format.ts'
 import { sessionHref } from '../place.ts'
-import { Time } from './time.tsx'
 
 export interface PageColumn {
   /** Name as in the URL: the field, or the field and a member after a dot. */
@@ -141,3 +140,12 @@ export function chosen(text: string | null): readonly PageColumn[] {
 /** Returns the target of a link in a column, in addition to its filter. */
 export const linkOf = (column: PageColumn, record: CallRecord): string | null =>
   column.name === 'session_id' && record.session_id !== null ? sessionHref(record.session_id) : null
+
+/** A moment in the reader's zone, with UTC on hover. */
+export function Time({ iso }: { iso: string }) {
+  return (
+    <time dateTime={iso} title={format.utc(iso)}>
+      {format.time(iso)}
+    </time>
+  )
+}

@@ -1,7 +1,7 @@
 // Prices as lines for people, with units and without JSON.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ratesOf } from './rates.ts'
+import { ratesOf } from '../format.ts'
 
 test('a price with tiers, counts, hours and images is described in words and amounts', () => {
   const rates = ratesOf({

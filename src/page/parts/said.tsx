@@ -1,7 +1,7 @@
 // Messages around the data: an error, an empty list, and a link to the JSON of a view.
 import type { ComponentChildren } from 'preact'
 import { type ReadError, readBlob, scoped } from '../api.ts'
-import { canSignOut, hasKeys } from '../who.ts'
+import { canSignOut, hasKeys } from '../sign-in.tsx'
 
 export function ReadTrouble({ error, retry }: { error: ReadError | null; retry?: () => void }) {
   if (!error || error.status === 401) return null

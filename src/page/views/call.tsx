@@ -13,14 +13,13 @@ import {
 import { isOtherModel } from '../../shared/model-names.ts'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
+import { extrasOf, ratesOf } from '../format.ts'
 import { useViewKeys } from '../keys.tsx'
 import { subscribe } from '../live.ts'
-import { PAGE_COLUMNS, State } from '../parts/columns.tsx'
-import { extrasOf, ratesOf } from '../parts/rates.ts'
+import { PAGE_COLUMNS, State, Time } from '../parts/columns.tsx'
 import { Copyable, JsonLink, ReadTrouble } from '../parts/said.tsx'
-import { Time } from '../parts/time.tsx'
 import { callsHref, rest, sessionHref } from '../place.ts'
-import { hasKeys } from '../who.ts'
+import { hasKeys } from '../sign-in.tsx'
 import { ExchangeView } from './exchange.tsx'
 
 export function CallView() {

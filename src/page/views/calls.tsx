@@ -15,7 +15,7 @@ import {
 } from '../filter.ts'
 import * as format from '../format.ts'
 import { useViewKeys } from '../keys.tsx'
-import { useLiveList } from '../live-list.ts'
+import { useLiveList } from '../live.ts'
 import { CallTable } from '../parts/call-table.tsx'
 import { chosen, PAGE_COLUMNS, USUAL } from '../parts/columns.tsx'
 import { Empty, FirstCall, JsonLink, ReadTrouble, saveAs } from '../parts/said.tsx'

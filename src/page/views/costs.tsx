@@ -1,13 +1,12 @@
 // Costs of calls today, this month and at other times, by model, key, client, route and session, with the savings of the
 // cache and the budgets.
 import { useMemo } from 'preact/hooks'
-import { useRead } from '../api.ts'
+import { type HistoryAnswer, type Keys, useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { Chart } from '../parts/chart.tsx'
+import { Time } from '../parts/columns.tsx'
 import { Empty, FirstCall, JsonLink, ReadTrouble } from '../parts/said.tsx'
-import { Time } from '../parts/time.tsx'
 import { callsHref, change, hrefWith, params, sessionHref } from '../place.ts'
-import type { HistoryAnswer, Keys } from '../reads.ts'
 import { Figure } from './now.tsx'
 import { type AmountRow, Amounts } from './sessions.tsx'
 

@@ -1,10 +1,9 @@
 // The exchange of a call from its artifact: request and answer at each hop, sizes and times of the chunks,
 // and stored bodies. Long bodies are shortened here; the file contains them in full.
-import { useRead } from '../api.ts'
+import { type ArtifactAnswer, useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { Copyable, JsonLink, ReadTrouble } from '../parts/said.tsx'
-import type { ArtifactAnswer } from '../reads.ts'
-import { hasKeys } from '../who.ts'
+import { hasKeys } from '../sign-in.tsx'
 
 /** Maximum characters of a body that are shown. */
 const SHOWN = 4_000

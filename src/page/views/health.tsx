@@ -1,12 +1,10 @@
 // The gateway's findings about itself, how full its record is, how old its prices are, and the calls that it
 // refused before they had a record.
-import { useRead } from '../api.ts'
+import { type HealthAnswer, type RefusedAnswer, useRead } from '../api.ts'
 import * as format from '../format.ts'
-import { State } from '../parts/columns.tsx'
+import { State, Time } from '../parts/columns.tsx'
 import { JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { type PlainColumn, Table } from '../parts/table.tsx'
-import { Time } from '../parts/time.tsx'
-import type { HealthAnswer, RefusedAnswer } from '../reads.ts'
 
 const PATH = '/api/health'
 const DAY = 86_400_000

@@ -1,11 +1,10 @@
 // The recordings from which a replaying gateway answers. Shows each with its origin, but without its
 // contents.
-import { useRead } from '../api.ts'
+import { type RecordingsAnswer, useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { Copyable, Empty, JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { type PlainColumn, Table } from '../parts/table.tsx'
 import { change, params } from '../place.ts'
-import type { RecordingsAnswer } from '../reads.ts'
 
 const PATH = '/api/recordings'
 

@@ -1,16 +1,13 @@
 // The routes with their targets, intended and actual shares of the calls, and cooldowns. Below, a preview of
 // the target for any model id, with the reasons.
 import { useSignal } from '@preact/signals'
-import { useRead } from '../api.ts'
+import { type LearnedAnswer, type ResolveAnswer, type RoutesAnswer, useRead } from '../api.ts'
 import * as format from '../format.ts'
-import { State } from '../parts/columns.tsx'
+import { State, Time } from '../parts/columns.tsx'
 import { Empty, JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { type PlainColumn, Table } from '../parts/table.tsx'
-import { Time } from '../parts/time.tsx'
 import { callsHref, change, params } from '../place.ts'
-import type { LearnedAnswer, ResolveAnswer, RoutesAnswer } from '../reads.ts'
-import { Spans, windowOf } from './spans.tsx'
-import { Estimates } from './what-if.tsx'
+import { Estimates, Spans, windowOf } from './what-if.tsx'
 
 export function Routes() {
   const path = `/api/routes?window=${windowOf()}`

@@ -14,10 +14,9 @@ import {
   sizeOf,
   stepName,
 } from '../../core/steps.ts'
-import { fetchRead, useRead } from '../api.ts'
+import { type CallBodies, fetchRead, type KeptSession, useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { callHref, sessionHref } from '../place.ts'
-import type { CallBodies, KeptSession } from '../reads.ts'
 
 type Step = SessionStep<CallRecord>
 

@@ -1,12 +1,10 @@
-// The estimated cost that the calls of the view's time would have had on another route. Computed only after a
-// route is chosen, because all these calls are read.
-import { useRead } from '../api.ts'
+// The span of time of a view, stored in the URL, and the estimated cost that the calls in it would have had on another
+// route. Computed only after a route is chosen, because all these calls are read.
+import { useRead, type WhatIfAnswer } from '../api.ts'
 import * as format from '../format.ts'
 import { JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { type PlainColumn, Table } from '../parts/table.tsx'
 import { change, params } from '../place.ts'
-import type { WhatIfAnswer } from '../reads.ts'
-import { windowOf } from './spans.tsx'
 
 export function Estimates({ names }: { names: readonly string[] }) {
   const asked = params.value
@@ -91,3 +89,30 @@ const COLUMNS: readonly PlainColumn<WhatIfAnswer['targets'][number]>[] = [
   { title: 'output', isNumber: true, cell: ({ output_tokens }) => format.compact(output_tokens) },
   { title: 'cost', isNumber: true, cell: ({ cost_usd }) => format.estimate(cost_usd) },
 ]
+
+const WINDOWS = { '24h': 'last 24 hours', '7d': 'last 7 days', '30d': 'last 30 days' } as const
+type Window = keyof typeof WINDOWS
+const USUAL = '24h'
+
+export function windowOf(): Window {
+  const asked = params.value.get('window')
+  return asked !== null && asked in WINDOWS ? (asked as Window) : USUAL
+}
+
+export function Spans() {
+  return (
+    <select
+      aria-label="Time"
+      value={windowOf()}
+      onChange={(event) =>
+        change({ window: event.currentTarget.value === USUAL ? null : event.currentTarget.value })
+      }
+    >
+      {Object.entries(WINDOWS).map(([value, words]) => (
+        <option key={value} value={value}>
+          {words}
+        </option>
+      ))}
+    </select>
+  )
+}
