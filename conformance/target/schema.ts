@@ -3,7 +3,7 @@
 // docs/target-files.md and the JSON Schema for editors are generated from this schema, so each field has a
 // description.
 import { z } from 'zod'
-import type { JsonSchema } from '../../src/yaml/json-schema.ts'
+import type { JsonSchema } from '../../src/yaml/wording.ts'
 
 const pointer = z
   .string()

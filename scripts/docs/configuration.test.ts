@@ -9,7 +9,7 @@ import { parse } from 'yaml'
 import { loadConfig } from '../../src/config/load.ts'
 import { configJsonSchema } from '../../src/config/schema.ts'
 import { temporaryDirectory } from '../../src/test/test-gateway.ts'
-import type { JsonSchema } from '../../src/yaml/json-schema.ts'
+import type { JsonSchema } from '../../src/yaml/wording.ts'
 import { configurationPage } from './configuration.ts'
 
 const file = new URL('../../examples/every-setting.yaml', import.meta.url)

@@ -1,7 +1,7 @@
 // Turns the JSON Schema of a configuration file into a page with a row for each setting. Pure.
 
-import { needsRestart } from '../../src/config/restart.ts'
-import type { JsonSchema } from '../../src/yaml/json-schema.ts'
+import { needsRestart } from '../../src/config/load.ts'
+import type { JsonSchema } from '../../src/yaml/wording.ts'
 
 const HEAD = `# Configuration
 

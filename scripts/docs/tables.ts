@@ -9,7 +9,7 @@ import { DIALECTS, type Dialects } from '../../src/dialects/registry.ts'
 import { LOSS_CASES } from '../../src/dialects/test-loss-cases.ts'
 import { CALLS, OTHERS, READS } from '../../src/gateway/endpoints.ts'
 import { SPENDING } from '../../src/shared/spending.ts'
-import type { JsonSchema } from '../../src/yaml/json-schema.ts'
+import type { JsonSchema } from '../../src/yaml/wording.ts'
 import { settingsPage } from './configuration.ts'
 
 const TYPES: Readonly<Record<Kind, string>> = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EMPTY_EVENT } from '../core/call.ts'
-import { Recorder } from './recorder.ts'
+import { Recorder } from './response-cache.ts'
 
 const END = { ...EMPTY_EVENT, finished: true }
 const USAGE = { ...EMPTY_EVENT, usageOnly: true }

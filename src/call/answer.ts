@@ -2,7 +2,7 @@
 // `answer_model: requested` of a route, it names the requested model. Returns the values to record in each case, and the
 // write that closes the record. The start of a stream is the only value written here.
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { CachedAnswer } from '../cache/recorder.ts'
+import type { CachedAnswer } from '../cache/response-cache.ts'
 import type { RouteConfig } from '../config/load.ts'
 import type {
   AttemptEnd,

@@ -4,7 +4,7 @@
 // additional attempts in `../providers/send.ts`, and streams in `answer.ts`. Independent of the dialect.
 // Every open record is eventually closed.
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import type { CachedAnswer } from '../cache/recorder.ts'
+import type { CachedAnswer } from '../cache/response-cache.ts'
 import type { RouteConfig } from '../config/load.ts'
 import { type AnswerTrace, CallTrace } from '../core/artifact.ts'
 import type { Call, Route, Target } from '../core/call.ts'

@@ -6,7 +6,7 @@ import { type Config, loadConfig, parseConfig, routedModels } from '../config/lo
 import { priceLine } from '../core/budget.ts'
 import { ConfigError } from '../core/errors.ts'
 import { createPricer, pricingOf } from '../pricing/pricing.ts'
-import { readKept } from '../terminal/key.ts'
+import { readKept } from '../terminal/environment.ts'
 import { complain, print, json as toJson } from './output.ts'
 
 type Env = Readonly<Record<string, string | undefined>>

@@ -5,7 +5,7 @@ import { type Config, loadConfig } from '../config/load.ts'
 import { boundedBody } from '../shared/bounded.ts'
 import { holdsCredential, plainAddress } from '../shared/plain-address.ts'
 import { DEFAULT_URL } from '../statusline/remote-line.ts'
-import { findKey } from '../terminal/key.ts'
+import { findKey } from '../terminal/environment.ts'
 import { UsageError } from './output.ts'
 
 type Env = Readonly<Record<string, string | undefined>>

@@ -2,8 +2,7 @@
 // fetched or read from a file. No request can cause an inference. Writes only the result, for the page.
 import { withKept } from '../config/kept-keys.ts'
 import { loadConfig } from '../config/load.ts'
-import { type Bill, type Comparison, compareBills } from '../reconcile/bill.ts'
-import { writeLastReport } from '../reconcile/last-report.ts'
+import { type Bill, type Comparison, compareBills, writeLastReport } from '../reconcile/bill.ts'
 import {
   decodeReport,
   fetchReport,

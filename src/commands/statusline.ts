@@ -1,22 +1,23 @@
 // `waybill statusline [install|uninstall|doctor]`: the status line's commands.
 import { resolve } from 'node:path'
+import { diagnose } from '../statusline/doctor.ts'
+import { SEGMENT_NAMES, THEME_NAMES } from '../statusline/flags.ts'
 import {
   CLIENT_NAMES,
   CLIENTS,
   type Client,
   dataDirectory,
+  installLine as installInto,
   installScript,
   type Key,
   program,
   SETTINGS_SCOPES,
   settingsFile,
-} from '../statusline/clients.ts'
-import { diagnose } from '../statusline/doctor.ts'
-import { SEGMENT_NAMES, THEME_NAMES } from '../statusline/flags.ts'
-import { installLine as installInto, uninstall } from '../statusline/install.ts'
+  uninstall,
+} from '../statusline/install.ts'
 import { statusLine } from '../statusline/program.ts'
 import { DEFAULT_URL, gatewayAddress } from '../statusline/remote-line.ts'
-import { findKey } from '../terminal/key.ts'
+import { findKey } from '../terminal/environment.ts'
 import { nearest } from '../yaml/nearest.ts'
 import { ownersKeyFile } from './find-config.ts'
 import { namedGateway, readAddress } from './gateway-client.ts'

@@ -1,7 +1,7 @@
-// The file of kept keys next to the configuration: where it is, and how a key gets into it. `terminal/key.ts` reads it.
+// The file of kept keys next to the configuration: where it is, and how a key gets into it. `terminal/environment.ts` reads it.
 import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { KEYS_FILE, readKept } from '../terminal/key.ts'
+import { KEYS_FILE, readKept } from '../terminal/environment.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 

@@ -8,11 +8,9 @@ import { ConfigError } from '../core/errors.ts'
 import { type FactLayer, FactsError, parseFacts } from '../models/facts.ts'
 import { readBounded } from '../shared/bounded.ts'
 import { escaped } from '../terminal/clean.ts'
+import { type Kept, readKept } from '../terminal/environment.ts'
 import { fileReason } from '../terminal/file-error.ts'
-import { type Kept, readKept } from '../terminal/key.ts'
-import type { JsonSchema } from '../yaml/json-schema.ts'
-import type { Problem } from '../yaml/problem.ts'
-import { mistakes } from '../yaml/wording.ts'
+import { type JsonSchema, mistakes, type Problem } from '../yaml/wording.ts'
 import { readYaml } from '../yaml/yaml.ts'
 import { inconsistencies, MIN_RESPONSES_KEY, missingSecrets, providerSecrets } from './consistency.ts'
 import { keysFileOf } from './kept-keys.ts'
@@ -302,3 +300,31 @@ export const configuredModels = (config: Pick<Config, 'routes' | 'models'>): str
   [
     ...new Set([...Object.keys(config.models).filter((id) => !id.includes('*')), ...routedModels(config)]),
   ].sort()
+
+/** Settings that a running gateway cannot change, each with a function for the value to compare. */
+const FIXED: Readonly<Record<string, (config: Config) => unknown>> = {
+  'server.host': ({ server }) => server.host,
+  'server.port': ({ server }) => server.port,
+  'server.headers_timeout': ({ server }) => server.headers_timeout,
+  'server.request_timeout': ({ server }) => server.request_timeout,
+  data: ({ data }) => data,
+  durability: ({ durability }) => durability,
+  'retention.rows': ({ retention }) => retention.rows,
+  'retention.days': ({ retention }) => retention.days,
+  'retention.bytes': ({ retention }) => retention.bytes,
+  'artifacts.keep': ({ artifacts }) => artifacts.keep,
+  'artifacts.bytes': ({ artifacts }) => artifacts.bytes,
+  'responses.store': ({ responses }) => JSON.stringify(responses.store),
+  'keep.days': ({ keep }) => keep.days,
+  fleet: ({ fleet }) => JSON.stringify(fleet),
+  telemetry: ({ telemetry }) => JSON.stringify(telemetry),
+}
+
+export const needsRestart = (setting: string): boolean =>
+  Object.keys(FIXED).some((name) => setting === name || setting.startsWith(`${name}.`))
+
+/** Returns the changed settings that need a restart. */
+export const needRestart = (before: Config, after: Config): string[] =>
+  Object.entries(FIXED)
+    .filter(([, value]) => value(before) !== value(after))
+    .map(([name]) => name)

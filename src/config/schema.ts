@@ -7,7 +7,7 @@ import { LOSSES, type Loss } from '../core/losses.ts'
 import { PERIODS } from '../core/period.ts'
 import { TRACE_PARENTS } from '../core/tracing.ts'
 import { ownFacts } from '../models/facts.ts'
-import type { JsonSchema } from '../yaml/json-schema.ts'
+import type { JsonSchema } from '../yaml/wording.ts'
 
 // Zod would make code for each schema at its first use, which takes longer than the few uses of a schema save.
 z.config({ jitless: true })

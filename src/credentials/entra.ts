@@ -3,9 +3,8 @@
 // these variables, the machine's managed identity is used.
 import type { INetworkModule, NetworkRequestOptions, NetworkResponse } from '@azure/msal-node'
 import { readBounded } from '../shared/bounded.ts'
-import { fetchJson } from './bounded-answers.ts'
 import type { CredentialAnswer, Credentials } from './credentials.ts'
-import type { Expiring } from './renewed.ts'
+import { type Expiring, fetchJson } from './renewed.ts'
 import { type Token, type TokenOptions, tokenCredentials } from './token.ts'
 
 /** Maximum size of a file with a federated token, bytes. */

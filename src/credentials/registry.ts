@@ -9,7 +9,7 @@ import { entraCredentials } from './entra.ts'
 import { googleCredentials } from './google.ts'
 import { keyPool } from './key-pool.ts'
 import { fixedKey, type KeySource, keyInFile, keyOfCommand } from './key-source.ts'
-import type { CredentialMemory } from './memory.ts'
+import type { CredentialMemory } from './pool-key.ts'
 
 export interface CredentialContext {
   /** Secrets from the environment, by provider or by `provider/name of a key`. */

@@ -9,7 +9,7 @@ import { endFindings, type Finding, fillFindings, priceFindings } from '../core/
 import { CHORES, type Chore, type ChoreFailure, describeFailure } from '../core/upkeep.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { NEWER_PRICES, PRICE_TABLE } from '../pricing/pricing.ts'
-import { billComparison, readLastReports } from '../reconcile/last-report.ts'
+import { billComparison, readLastReports } from '../reconcile/bill.ts'
 import { dollars, spentText } from '../terminal/numbers.ts'
 import type { FleetStanding, ReadContext } from './context.ts'
 import { noQuery } from './query.ts'

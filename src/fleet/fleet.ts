@@ -17,12 +17,9 @@ import type {
 } from '../store/shared-log.ts'
 import type { Journal, Spent, Store } from '../store/store.ts'
 import { refusedEnd, type Write } from '../store/writes.ts'
-import { digestOf, locationDigest } from './identity.ts'
-import { createLeases, type LeaseDeps, type Leases } from './leases.ts'
-import type { Standing } from './protocol.ts'
-import { createFleetRates, type FleetRates } from './rates.ts'
+import { createFleetRates, createLeases, type FleetRates, type LeaseDeps, type Leases } from './leases.ts'
 import { createSpool, type SpoolLimits } from './spool.ts'
-import { type FleetThread, startFleetThread } from './thread.ts'
+import { digestOf, type FleetThread, locationDigest, type Standing, startFleetThread } from './thread.ts'
 
 export interface FleetOptions extends SharedLogOptions {
   readonly name: string

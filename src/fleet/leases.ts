@@ -1,10 +1,12 @@
-// Leases: parts of a shared budget that this instance may spend. Calls are admitted from a lease in memory.
-// If a lease does not suffice, the next one is requested for twice the cost of the last ten seconds. Each
-// budget has at most one open request. Leases shrink as the budget runs out. The excess over a fair share of
-// the rest is returned within a second. Amounts unused for ten seconds are also returned. Contains no SQL.
+// Limits of keys over the whole fleet. Leases are parts of a shared budget that this instance may spend. Calls are admitted
+// from a lease in memory. If a lease does not suffice, the next one is requested for twice the cost of the last ten seconds.
+// Each budget has at most one open request. Leases shrink as the budget runs out. The excess over a fair share of the rest is
+// returned within a second. Amounts unused for ten seconds are also returned. Contains no SQL.
+
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { type Account, accountName } from '../core/period.ts'
-import type { Amount } from '../store/shared-log.ts'
-import type { Asks } from './protocol.ts'
+import type { Amount, RateRequest } from '../store/shared-log.ts'
+import type { Asks } from './thread.ts'
 
 /** Share of the budget that a call of unknown cost reserves. */
 const UNKNOWN_OF_BUDGET = 0.01
@@ -45,7 +47,7 @@ export interface LeaseDeps {
 }
 
 /** Reason to refuse a call, and the budget at fault. */
-export interface Uncovered {
+interface Uncovered {
   readonly why: 'spent' | 'unreachable'
   readonly budget: SharedBudget
 }
@@ -238,4 +240,54 @@ function putLast(leases: Map<string, Lease>, name: string): void {
   if (!lease) return
   leases.delete(name)
   leases.set(name, lease)
+}
+
+export interface FleetRates {
+  /** Returns null if the call passes; otherwise the time to wait, ms. */
+  consume(request: RateRequest): Promise<number | null>
+  /** Number of calls counted without the shared log. */
+  readonly fallbacks: number
+}
+
+/** Waiting time sent with a refusal while the rate cannot be counted, ms. */
+const UNCOUNTED_MS = 1_000
+
+/**
+ * Limits a key's rate. While the shared log is unavailable, applies the configured fallback: this instance's share of the
+ * rate, or no limit.
+ */
+export function createFleetRates(
+  ask: (request: RateRequest) => Promise<number | null>,
+  fallback: 'divide' | 'refuse',
+  instances: () => number,
+): FleetRates {
+  const parts = new Map<string, RateLimiterMemory>()
+  let fallbacks = 0
+  /** Divides the rate by the number of live instances. */
+  const partOf = ({ requests, per }: RateRequest): RateLimiterMemory => {
+    const points = Math.max(1, Math.floor(requests / Math.max(1, instances())))
+    const id = `${points}/${per}`
+    const part = parts.get(id) ?? new RateLimiterMemory({ points, duration: per / 1000 })
+    parts.set(id, part)
+    return part
+  }
+  return {
+    get fallbacks() {
+      return fallbacks
+    },
+    async consume(request) {
+      try {
+        return await ask(request)
+      } catch {
+        fallbacks++
+        if (fallback === 'refuse') return UNCOUNTED_MS
+        return partOf(request)
+          .consume(request.keyName)
+          .then(
+            () => null,
+            (refused: RateLimiterRes) => refused.msBeforeNext,
+          )
+      }
+    },
+  }
 }

@@ -1,7 +1,7 @@
 // The part of the journal that the shared log has not received, and its limit. At the limit, calls are
 // refused; nothing is ever dropped. Calls that begin between two checks of the journal are counted, so the
 // limit holds.
-import type { Standing } from './protocol.ts'
+import type { Standing } from './thread.ts'
 
 export interface SpoolLimits {
   readonly calls: number

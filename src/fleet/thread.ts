@@ -1,9 +1,88 @@
-// The gateway's side of the thread that connects to the shared log. Requests and answers come in any order,
-// and each request has a timeout. A thread that dies is restarted. Does not interpret the requests.
+// The gateway's side of the thread that connects to the shared log, and the messages between both. Requests and answers
+// come in any order, and each request has a timeout. A thread that dies is restarted. Does not interpret the requests.
+
+import { createHash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { after, on, stray } from '../shared/boundary.ts'
 import type { Timer } from '../shared/clock.ts'
-import type { AskName, Asks, FleetReply, FleetRequest, WorkerData } from './protocol.ts'
+import type { KeptRow } from '../store/kept-rows.ts'
+import type {
+  Beat,
+  Identity,
+  LateWrite,
+  LeaseRequest,
+  Pulse,
+  RateRequest,
+  SharedChore,
+  SharedLogOptions,
+  SharedReads,
+} from '../store/shared-log.ts'
+
+export interface WorkerData {
+  /** File of the journal. */
+  readonly file: string
+  readonly log: SharedLogOptions
+  readonly identity: Omit<Identity, 'id'>
+  readonly config: string
+  /** Days for which calls stay in the shared log. */
+  readonly days: number
+  /** Number of the newest shipped outbox entry; 0 if there is none. */
+  readonly shipped: number
+}
+
+type PulseRequest = Omit<Beat, 'backlog' | 'since'>
+
+/** State of this instance in the shared log. */
+export interface Standing {
+  /** Sequence number of this start of the instance; null until it joins. */
+  readonly start: number | null
+  /** Reason why the instance may not join; null if it may. */
+  readonly refused: string | null
+  /**
+   * Number of calls missing in the shared log, and the time since which the first has waited, ms since the
+   * epoch.
+   */
+  readonly backlog: { readonly calls: number; readonly since: number | null }
+  /** Used bytes of the journal. */
+  readonly bytes: number
+  readonly pulse: Pulse | null
+}
+
+export interface Asks {
+  /** Resolves when all present entries of the journal are in the shared log. */
+  ship: [null, null]
+  read: [{ readonly name: keyof SharedReads; readonly args: readonly unknown[] }, unknown]
+  /** Heartbeat. If the shared log is unreachable, `pulse` is null and the request does not reject. */
+  pulse: [PulseRequest, Standing]
+  lease: [Omit<LeaseRequest, 'live'>, number | null]
+  rate: [RateRequest, number | null]
+  leave: [LateWrite, null]
+  keep: [KeptRow, null]
+  drop: [{ readonly id: string; readonly keyName: string }, boolean]
+  stop: [null, null]
+}
+export type AskName = keyof Asks
+
+export interface FleetRequest {
+  readonly id: number
+  readonly name: AskName
+  readonly ask: unknown
+}
+
+export type FleetReply =
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: string }
+  /** Newest outbox entry that the shared log has. */
+  | { readonly shipped: number }
+  /** Reason why shipping has begun to fail; null if it works again. */
+  | { readonly failure: string | null }
+  /** The end of a chore of upkeep, with the reason of its failure or null. */
+  | { readonly chore: SharedChore; readonly reason: string | null }
+  /** A message for the operator. */
+  | { readonly note: string }
 
 export interface FleetThread {
   ask<Name extends AskName>(name: Name, ask: Asks[Name][0], ms: number): Promise<Asks[Name][1]>
@@ -86,3 +165,16 @@ export function startFleetThread(
     },
   }
 }
+
+/**
+ * Returns a digest of the journal's location, which distinguishes two gateways with the same identity. The digest survives
+ * a restart and differs for a copy.
+ */
+export const locationDigest = (journal: string): string =>
+  createHash('sha256')
+    .update(`${hostname()} ${realpathSync(dirname(journal))}`)
+    .digest('hex')
+    .slice(0, 16)
+
+export const digestOf = (config: object): string =>
+  createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, 16)

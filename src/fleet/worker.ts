@@ -5,7 +5,7 @@ import { after, detached, every, on, REPORTED } from '../shared/boundary.ts'
 import { openSharedLog } from '../store/postgres/shared-log.ts'
 import type { Pulse, Sender, SharedChore } from '../store/shared-log.ts'
 import { openOutbox } from '../store/sqlite/outbox.ts'
-import type { AskName, Asks, FleetReply, FleetRequest, Standing, WorkerData } from './protocol.ts'
+import type { AskName, Asks, FleetReply, FleetRequest, Standing, WorkerData } from './thread.ts'
 
 /** Interval between checks of the outbox, ms. */
 const SHIP_MS = 200

@@ -7,9 +7,12 @@ import type { Log } from '../core/process-log.ts'
 import { dialectAt } from '../dialects/registry.ts'
 import type { FleetStanding } from '../endpoints/context.ts'
 import type { Fleet, FleetOptions } from '../fleet/fleet.ts'
-import { createKeptCalls } from '../responses-store/kept-calls.ts'
-import { createResponseStore, type ResponseStoreOptions } from '../responses-store/response-store.ts'
-import { createSealer } from '../responses-store/sealer.ts'
+import {
+  createKeptCalls,
+  createResponseStore,
+  createSealer,
+  type ResponseStoreOptions,
+} from '../responses-store/response-store.ts'
 import type { RoutingState } from '../routing/routing-state.ts'
 import type { KeptCalls, ResponseStore } from '../store/kept.ts'
 import type { Reservations } from '../store/reservations.ts'

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Purpose } from '../core/call.ts'
 import type { RequestTraits } from '../core/request-traits.ts'
-import { GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
+import { GATEWAY_KEY_HEADER } from '../credentials/credentials.ts'
 import { recent } from '../shared/recent.ts'
 import type { Mask } from '../shared/redact.ts'
 

@@ -43,13 +43,16 @@ import {
 import { nameInPath, uploadName } from './objects.ts'
 import { type Found, isAboutObjects, isProvidersSkill, type Operation } from './operations.ts'
 import {
+  type Directed,
+  direct,
   forwardedHeaders,
+  memberOf,
   providerHeaders,
   providerPath,
   RELAYED_HEADERS,
+  toKeeper,
   withPage,
-} from './provider-request.ts'
-import { type Directed, direct, memberOf, toKeeper } from './target.ts'
+} from './target.ts'
 import { spliced, Upload } from './upload.ts'
 
 /**

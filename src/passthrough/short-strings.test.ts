@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { StringShortener } from './short-strings.ts'
+import { StringShortener } from './answer-facts.ts'
 
 /** Shortens a text that arrives in pieces of the given lengths, repeated. */
 function shortened(text: string, lengths: readonly number[]): string {

@@ -1,10 +1,13 @@
 // Claude through Amazon Bedrock's InvokeModel. The path holds the model, the body holds betas, and streams
 // have AWS's event stream format. Format: Amazon Bedrock API reference, "InvokeModelWithResponseStream",
 // "CountTokens".
+
+import { createRequire } from 'node:module'
+import type { EventStreamCodec } from '@smithy/eventstream-codec'
 import { isObject, textOf } from '../dialects/json.ts'
-import type { Platform } from '../dialects/platform.ts'
+import type { Platform, StreamDecoder } from '../dialects/platform.ts'
 import { omitMembers, spliceMembers } from '../json/splice.ts'
-import { EventStreamDecoder } from './event-stream.ts'
+import { BytePieces } from '../shared/byte-pieces.ts'
 import { type ErrorType, messagesError, messagesRequest } from './messages.ts'
 
 const VERSION = JSON.stringify('bedrock-2023-05-31')
@@ -27,7 +30,7 @@ export const bedrockPlatform = {
 
   headers: (headers) => ({ ...headers, 'request-id': headers['x-amzn-requestid'] as string | undefined }),
 
-  openStream: (headers) =>
+  openStream: (headers): StreamDecoder | null =>
     headers['content-type']?.startsWith(EVENT_STREAM) ? new EventStreamDecoder(eventOf) : null,
 
   // ModelErrorException, which means that the model itself failed.
@@ -95,5 +98,63 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
     return isObject(json) ? json : {}
   } catch {
     return {}
+  }
+}
+
+/** Maximum bytes of a message. AWS limits a message's body to 16 MiB. */
+const MAX_MESSAGE_BYTES = 17 * 2 ** 20
+
+/** Size of the length field at the start of a message, and of the shortest message, in bytes. */
+const LENGTH_BYTES = 4
+const MIN_MESSAGE_BYTES = 16
+
+const load = createRequire(import.meta.url)
+
+class EventStreamDecoder implements StreamDecoder {
+  readonly #textOf: (headers: ReadonlyMap<string, string>, body: Buffer) => string
+  readonly #codec: EventStreamCodec
+  readonly #begun = new BytePieces()
+  /** Length of the message that has begun; null until it is known. */
+  #length: number | null = null
+
+  /** `textOf`: returns the text of a message from its text headers and its body. */
+  constructor(textOf: (headers: ReadonlyMap<string, string>, body: Buffer) => string) {
+    this.#textOf = textOf
+    const library = load('@smithy/eventstream-codec') as { EventStreamCodec: typeof EventStreamCodec }
+    const [toUtf8, fromUtf8] = [
+      (bytes: Uint8Array | string) => Buffer.from(bytes as Uint8Array).toString('utf8'),
+      (text: string) => Buffer.from(text, 'utf8'),
+    ]
+    this.#codec = new library.EventStreamCodec(toUtf8, fromUtf8)
+  }
+
+  push(chunk: Buffer): Buffer {
+    this.#begun.add(chunk)
+    let text = ''
+    for (let message = this.#next(); message !== null; message = this.#next()) text += this.#text(message)
+    return Buffer.from(text)
+  }
+
+  /** Returns the next complete message; null if there is none. */
+  #next(): Buffer | null {
+    if (this.#begun.length < (this.#length ?? LENGTH_BYTES)) return null
+    this.#length ??= this.#begun.joined().readUInt32BE(0)
+    const length = this.#length
+    if (length < MIN_MESSAGE_BYTES || length > MAX_MESSAGE_BYTES)
+      throw new Error(`an event stream with a message of ${length} bytes`)
+    if (this.#begun.length < length) return null
+    const all = this.#begun.joined()
+    this.#begun.clear()
+    if (all.length > length) this.#begun.add(all.subarray(length))
+    this.#length = null
+    return all.subarray(0, length)
+  }
+
+  #text(message: Buffer): string {
+    const { headers, body } = this.#codec.decode(message)
+    const texts = Object.entries(headers).flatMap(([name, { type, value }]): [string, string][] =>
+      type === 'string' ? [[name, value]] : [],
+    )
+    return this.#textOf(new Map(texts), Buffer.from(body))
   }
 }

@@ -12,8 +12,8 @@ import {
   targetId,
 } from '../core/call.ts'
 import { lossesOfMove } from '../core/losses.ts'
-import type { CallerCredential } from '../credentials/caller-credential.ts'
 import {
+  type CallerCredential,
   type Credential,
   type CredentialAnswer,
   CredentialError,

@@ -4,8 +4,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
-import type { Comparison } from './bill.ts'
-import { readLastReports, writeLastReport } from './last-report.ts'
+import { type Comparison, readLastReports, writeLastReport } from './bill.ts'
 
 const amount = (usd: number) => ({ usd, input: 1, output: 1, calls: 1 })
 const line = (day: string, here: number | null, there: number | null): Comparison => ({

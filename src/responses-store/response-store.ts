@@ -1,13 +1,20 @@
-// Responses that the gateway itself stores: request and answer, encrypted, for the key of the call. A
-// response contains its own input and output and names the previous response. Independent of dialects and the
-// database.
+// What the gateway itself stores of calls, encrypted with a key from the environment: responses, for the key of the call,
+// and calls that are kept because their client, their key or their route asks for it. A response contains its own input and
+// output and names the previous response. Independent of dialects and the database.
+
+import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
 import { conversationTooLong, GatewayError } from '../core/errors.ts'
+import { detached } from '../shared/boundary.ts'
+import { BytePieces } from '../shared/byte-pieces.ts'
+import { chance } from '../shared/chance.ts'
 import { sleep } from '../shared/clock.ts'
-import { MEMORY, type MemoryShare, REQUEST_WEIGHT } from '../shared/memory.ts'
+import { ANSWER_WEIGHT, MEMORY, type MemoryShare, REQUEST_WEIGHT } from '../shared/memory.ts'
 import { resultInTurn } from '../shared/turns.ts'
-import type { KeptResponse, LoadingMemory, ResponseStore } from '../store/kept.ts'
+import type { KeptCall, KeptCalls, KeptResponse, LoadingMemory, ResponseStore } from '../store/kept.ts'
 import type { KeptRow, KeptRowReads, KeptRowWrites } from '../store/kept-rows.ts'
-import { OtherKeyError, type Sealer } from './sealer.ts'
 
 export interface ResponseStoreOptions {
   readonly rows: KeptRowWrites & {
@@ -21,7 +28,6 @@ export interface ResponseStoreOptions {
   readonly now: () => number
 }
 
-const DAY = 86_400_000
 /** Bytes of a response for each byte that is stored, which is in Base64. */
 const BYTES_PER_SEALED = 3 / 4
 /** Memory for each character of a response that is being stored, as text and in Base64. */
@@ -125,4 +131,162 @@ async function takeOwn(keyName: string | null, bytes: number): Promise<MemorySha
     await sleep(WAIT_STEP_MS)
   }
   return share
+}
+
+interface KeptCallsOptions {
+  readonly rows: ResponseStoreOptions['rows']
+  readonly sealer: Sealer
+  readonly days: number
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly onFault: (error: unknown, callId: string) => void
+}
+
+const DAY = 86_400_000
+/** Memory for each byte that is read: in Base64, compressed, as text, as JSON and for the reader. A body shrinks to a fifth. */
+const READING_WEIGHT = 20
+
+const [zipped, unzipped] = [promisify(gzip), promisify(gunzip)]
+
+/** Names of headers that may hold a secret, and the one that only names the client's library. */
+const NOT_KEPT = /auth|cookie|credential|key|passw|secret|signature|token(?!s)|api-client/i
+
+/** Owner of a key's rows. Names of keys have no blank, so no stored response is found under it. */
+const ownerOf = (keyName: string | null): string => `calls of ${keyName ?? ''}`
+
+export function createKeptCalls({ rows, sealer, days, now, onFault }: KeptCallsOptions): KeptCalls {
+  const placeOf = (id: string, owner: string) => JSON.stringify([id, owner])
+  return {
+    begin({ id, keyName }, { forwarded, ...request }, response) {
+      const owner = ownerOf(keyName)
+      const copy = new AnswerCopy(response, keyName, request.request.length)
+      const headers = Object.fromEntries(
+        forwarded.flatMap((name, at) =>
+          at % 2 === 0 && !NOT_KEPT.test(name) ? [[name, forwarded[at + 1]!]] : [],
+        ),
+      )
+      const save = async () => {
+        const kept: KeptCall = { ...request, headers, ...copy.taken() }
+        const packed = await zipped(JSON.stringify(kept))
+        const sealed = sealer.seal(packed, placeOf(id, owner))
+        await rows.keep({ id, keyName: owner, previous: null, expiresAt: now() + days * DAY, sealed })
+      }
+      return {
+        end() {
+          const saved = copy.isWhole ? save() : Promise.resolve()
+          detached(
+            saved.finally(() => copy.release()),
+            (error) => onFault(error, id),
+          )
+        },
+      }
+    },
+    async find(id, keyName, room) {
+      const owner = ownerOf(keyName)
+      room((await rows.keptSize(id, owner, 1)) * READING_WEIGHT)
+      const [row] = await rows.keptChain(id, owner, 1)
+      if (!row || row.expiresAt <= now()) return null
+      try {
+        const text = await unzipped(sealer.open(row.sealed, placeOf(id, owner)))
+        // Older ones have no headers.
+        return { headers: {}, ...JSON.parse(text.toString()), expiresAt: row.expiresAt }
+      } catch (error) {
+        const why = error instanceof OtherKeyError ? 'it was encrypted with another key' : 'it is damaged'
+        throw new GatewayError('response_unreadable', `The kept call '${id}' cannot be read: ${why}.`)
+      }
+    },
+    has: async (id, keyName) => (await rows.keptSize(id, ownerOf(keyName), 1)) > 0,
+    remove: (id, keyName) => rows.drop(id, ownerOf(keyName)),
+  }
+}
+
+/** A copy of all that is written to a client. Given up when there is no memory for it. */
+class AnswerCopy {
+  readonly #pieces = new BytePieces()
+  readonly #share: MemoryShare
+  #status = 0
+  #type: string | null = null
+  /** False once the copy was given up. */
+  isWhole = true
+
+  constructor(response: ServerResponse, keyName: string | null, requestBytes: number) {
+    const giveUp = () => {
+      this.isWhole = false
+      this.#pieces.clear()
+    }
+    this.#share = MEMORY.open(keyName, 'cache', giveUp)
+    if (!this.#share.take(ANSWER_WEIGHT * requestBytes)) this.#share.drop()
+    const { writeHead, write, end } = response
+    // Node's types list each form of the arguments; all are passed on as they are.
+    const own = response as { writeHead: unknown; write: unknown; end: unknown }
+    own.writeHead = (status: number, ...rest: [never]) => {
+      const headers: Record<string, unknown> = rest[0] ?? {}
+      this.#status = status
+      this.#type = typeof headers['content-type'] === 'string' ? headers['content-type'] : null
+      return writeHead.call(response, status, ...rest)
+    }
+    own.write = (...given: Parameters<typeof write>) => {
+      this.#add(given)
+      return write.apply(response, given)
+    }
+    own.end = (...given: Parameters<typeof end>) => {
+      this.#add(given)
+      return end.apply(response, given)
+    }
+  }
+
+  #add([chunk, encoding]: readonly unknown[]): void {
+    if (!this.isWhole || chunk === undefined || chunk === null || typeof chunk === 'function') return
+    const bytes =
+      typeof chunk === 'string'
+        ? Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
+        : (chunk as Buffer)
+    if (this.#share.take(ANSWER_WEIGHT * bytes.length)) this.#pieces.add(bytes)
+    else this.#share.drop()
+  }
+
+  taken(): Pick<KeptCall, 'status' | 'content_type' | 'answer'> {
+    return { status: this.#status, content_type: this.#type, answer: this.#pieces.joined().toString() }
+  }
+
+  release(): void {
+    this.#share.release()
+  }
+}
+
+const CIPHER = 'aes-256-gcm'
+const [KEY_NAME_BYTES, NONCE_BYTES, TAG_BYTES] = [8, 12, 16]
+
+/** The text was encrypted with another key. */
+export class OtherKeyError extends Error {
+  override readonly name = 'OtherKeyError'
+}
+
+interface Sealer {
+  /** Encrypts bytes, or a string as UTF-8. `place`: the only place where the result can be decrypted. */
+  seal(content: string | Buffer, place: string): string
+  /** Decrypts. Throws OtherKeyError, or Error if the bytes were changed or belong to another place. */
+  open(sealed: string, place: string): Buffer
+}
+
+export function createSealer(secret: string): Sealer {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', 'waybill kept responses', 32))
+  const keyName = createHash('sha256').update(key).digest().subarray(0, KEY_NAME_BYTES)
+  return {
+    seal(content, place) {
+      const nonce = chance.bytes(NONCE_BYTES)
+      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(place))
+      const sealed = [cipher.update(Buffer.from(content)), cipher.final()]
+      return Buffer.concat([keyName, nonce, cipher.getAuthTag(), ...sealed]).toString('base64')
+    },
+    open(sealed, place) {
+      const bytes = Buffer.from(sealed, 'base64')
+      if (!bytes.subarray(0, KEY_NAME_BYTES).equals(keyName))
+        throw new OtherKeyError('sealed with another key')
+      const [nonceEnd, tagEnd] = [KEY_NAME_BYTES + NONCE_BYTES, KEY_NAME_BYTES + NONCE_BYTES + TAG_BYTES]
+      const cipher = createDecipheriv(CIPHER, key, bytes.subarray(KEY_NAME_BYTES, nonceEnd))
+      cipher.setAuthTag(bytes.subarray(nonceEnd, tagEnd)).setAAD(Buffer.from(place))
+      return Buffer.concat([cipher.update(bytes.subarray(tagEnd)), cipher.final()])
+    },
+  }
 }

@@ -4,16 +4,16 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createMask } from '../shared/redact.ts'
 import { isObject } from './client-input.ts'
+import { type Flags, readFlags } from './flags.ts'
 import {
   type Client,
   commandOf,
   dataDirectory,
+  readReceipt,
   readSettings,
   SETTINGS_SCOPES,
   settingsFile,
-} from './clients.ts'
-import { type Flags, readFlags } from './flags.ts'
-import { readReceipt } from './install.ts'
+} from './install.ts'
 import {
   dial,
   type GatewayAddress,

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
-import { program } from './clients.ts'
+import { program } from './install.ts'
 import { patiently, run, session } from './test-statusline.ts'
 
 const CLI = join(import.meta.dirname, '../cli.ts')

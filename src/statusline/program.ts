@@ -1,6 +1,9 @@
 // The status-line program. The program reads one object and prints one line, even if something fails. The gateway
 // renders the line. This program sends the required facts, and caches the line for when the gateway does not answer.
 // Loads only the modules that it needs.
+
+import { readFileSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { cleanLabel, cut, isOrdinary, type Measure } from '../terminal/clean.ts'
 import { isColourless, lineColumns, showsLinks } from '../terminal/environment.ts'
@@ -8,7 +11,6 @@ import { ago } from '../terminal/numbers.ts'
 import { firstObject, type Payload, readPayload } from './client-input.ts'
 import { AGE_PLACEHOLDER, type Flags, readFlags, THEMES, type ThemeName } from './flags.ts'
 import { memoryDirectory, openMemory } from './memory.ts'
-import { directoryLabel } from './place.ts'
 import { askForLine, dial, gatewayAddress, NoGatewayError, type RemoteGateway, sound } from './remote-line.ts'
 
 const GATEWAY_MS = 150
@@ -186,4 +188,40 @@ function ownLine(
   const rest = parts.slice(1, count + 1).map((part) => ` · ${part}`)
   const quiet = theme === null || rest.length === 0 ? '' : `\u001b[${THEMES[theme].quiet}m`
   return `${cut(parts[0]!, limit, cells)}${quiet}${rest.join('')}${quiet && '\u001b[0m'}`
+}
+
+/**
+ * Returns `directory (branch)`, read from Git's files without starting a process; null without a directory. Never throws.
+ */
+function directoryLabel(directory: string | null): string | null {
+  if (directory === null) return null
+  const branch = branchOf(directory)
+  return branch === null ? basename(directory) : `${basename(directory)} (${branch})`
+}
+
+function branchOf(directory: string): string | null {
+  try {
+    for (let at = resolve(directory); ; at = dirname(at)) {
+      const dot = join(at, '.git')
+      const found = statSync(dot, { throwIfNoEntry: false })
+      if (found) return headOf(found.isFile() ? linked(dot) : dot)
+      if (at === dirname(at)) return null
+    }
+  } catch {
+    return null
+  }
+}
+
+/** In a worktree, `.git` is a file that contains the path of its directory. */
+const linked = (file: string): string =>
+  resolve(
+    dirname(file),
+    readFileSync(file, 'utf8')
+      .replace(/^gitdir: /, '')
+      .trim(),
+  )
+
+function headOf(gitDirectory: string): string {
+  const head = readFileSync(join(gitDirectory, 'HEAD'), 'utf8').trim()
+  return head.replace(/^ref: refs\/heads\//, '').slice(0, /^[0-9a-f]{40}/.test(head) ? 8 : undefined)
 }

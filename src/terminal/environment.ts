@@ -1,7 +1,80 @@
-// Reads the properties of the client's terminal from the environment, because stdout is a pipe without a
-// size.
+// Settings from the environment. Keys come from it or from a private file, never from an argument (LINE-08); callers may
+// send the gateway's key only to the gateway. The properties of the client's terminal come from it, too, because stdout is a
+// pipe without a size.
+
+import { existsSync, readFileSync, statSync } from 'node:fs'
 
 type Env = Readonly<Record<string, string | undefined>>
+
+interface FoundKey {
+  readonly key: string | null
+  /** Reason why a named key is missing; contains no secret. */
+  readonly problem: string | null
+}
+
+/**
+ * Returns WAYBILL_KEY, or else the key in the file, which may be a file of kept keys. Refuses a file that other users
+ * may read.
+ */
+export function findKey(env: Env, file: string | null): FoundKey {
+  if (env.WAYBILL_KEY) return checked(env.WAYBILL_KEY, 'WAYBILL_KEY')
+  if (!file) return { key: null, problem: null }
+  const { text, problem } = privateText(file, 'key file')
+  if (text === null) return { key: null, problem }
+  return checked((file.endsWith(KEYS_FILE) ? (valuesIn(text).WAYBILL_KEY ?? '') : text).trim(), file)
+}
+
+/** Name of the file of kept keys, which is next to the configuration. It has a line NAME=VALUE for each key. */
+export const KEYS_FILE = 'keys.env'
+
+/** Secrets by the names of their variables. */
+export interface Kept {
+  readonly values: Readonly<Record<string, string>>
+  /** Reason why an existing file was not read; contains no secret. */
+  readonly problem: string | null
+}
+
+/** Reads a file of kept keys, which may be absent. Does not use a file that other users may read. */
+export function readKept(file: string): Kept {
+  if (!existsSync(file)) return { values: {}, problem: null }
+  const { text, problem } = privateText(file, 'file of keys')
+  return { values: text === null ? {} : valuesIn(text), problem }
+}
+
+/** The form is that of systemd's environment files, without escapes. */
+const valuesIn = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    [...text.matchAll(/^[ \t\ufeff]*(?:export[ \t]+)?([A-Za-z_]\w*)=[ \t]*(["']?)(.*?)\2[ \t\r]*$/gm)].map(
+      ([, name, , value]) => [name!, value!],
+    ),
+  )
+
+/** Reads a small file that only its owner can read. */
+function privateText(file: string, what: string): { text: string | null; problem: string | null } {
+  const not = (reason: string) => ({ text: null, problem: `the ${what} ${file} ${reason}` })
+  try {
+    const stats = statSync(file)
+    const { mode, uid } = stats
+    const own = process.getuid === undefined || uid === process.getuid()
+    // Windows does not report owner and mode here.
+    if (process.platform !== 'win32' && (!own || (mode & 0o077) !== 0))
+      return not('is open to others; run chmod 600 on it')
+    return {
+      text: stats.isFile() && stats.size <= MAX_BYTES ? readFileSync(file, 'utf8') : '',
+      problem: null,
+    }
+  } catch (error) {
+    return not(`cannot be read (${(error as { code?: string }).code})`)
+  }
+}
+
+/** Maximum bytes of a file of keys, since devices and pipes have no size. A key has at most 1,000 characters. */
+const MAX_BYTES = 65_536
+
+const checked = (key: string, where: string): FoundKey =>
+  /^[\x21-\x7e]{1,1000}$/.test(key)
+    ? { key, problem: null }
+    : { key: null, problem: `${where} does not contain a key: expected one word of ASCII` }
 
 /** Returns COLUMNS, in cells. Null if unset, not a number, or 0, which means an unknown size. */
 export function terminalColumns(env: Env): number | null {

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { writeNonce } from '../../mocks/ledger.ts'
 import manifest from '../../package.json' with { type: 'json' }
-import { MockContainer, type StartedMockContainer } from '../testcontainers/mock-container.ts'
+import { MockContainer, type StartedMockContainer } from '../testcontainers/library.ts'
 import { temporaryDirectory } from './test-gateway.ts'
 
 /** WAYBILL_IMAGE, or the image that `npm run release -- image` builds. */

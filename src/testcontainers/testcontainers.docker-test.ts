@@ -10,8 +10,7 @@ import { writeNonce } from '../../mocks/ledger.ts'
 import { ownRecordings } from '../../mocks/recording/format.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 import { docker, image, noEngine } from '../test/test-image.ts'
-import { MockContainer } from './mock-container.ts'
-import { WaybillContainer } from './waybill-container.ts'
+import { MockContainer, WaybillContainer } from './library.ts'
 
 const question = { model: 'auto', messages: [{ role: 'user' as const, content: 'where to?' }] }
 

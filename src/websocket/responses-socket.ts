@@ -9,9 +9,15 @@ import { memberText, omitMembers, spliceMembers } from '../json/splice.ts'
 import { after, every, guarded, ignoreErrors, on } from '../shared/boundary.ts'
 import { clock, type Timer } from '../shared/clock.ts'
 import { MEMORY, type MemoryShare } from '../shared/memory.ts'
-import { type Conversation, continued, OutputCollector, withOutput, writtenOut } from './continuation.ts'
+import {
+  type Conversation,
+  continued,
+  OutputCollector,
+  SocketState,
+  withOutput,
+  writtenOut,
+} from './continuation.ts'
 import { errorMessage, eventReader, inLane, isEnd, typeOf } from './frames.ts'
-import { SocketState } from './socket-state.ts'
 
 interface SocketSettings {
   /** Sends a request and returns it. `headers`: headers carried by the message itself. */

@@ -1,10 +1,42 @@
-// Explains a schema's errors to the author of the file. Uses the types in the schema; independent of the
-// particular settings.
+// Problems in a configuration, and the explanation of a schema's errors to the author of the file. Uses the types in the
+// schema; independent of YAML and of the particular settings.
 import type { z } from 'zod'
 import { escaped } from '../terminal/clean.ts'
-import type { JsonSchema } from './json-schema.ts'
 import { nearest } from './nearest.ts'
-import type { Problem } from './problem.ts'
+
+/** One problem, with its message. */
+export interface Problem {
+  /** Place in the configuration; empty for the whole file. */
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+  /** True to point at the name of the last part of the path, not at its value. */
+  readonly atName?: boolean
+  /** Offset in the text, if it is known more precisely than the path. */
+  readonly offset?: number
+}
+
+/** Quotes a text of the file for a message. */
+export const quoted = (text: string): string => `"${escaped(text)}"`
+
+/** The subset of JSON Schema that this project reads. */
+export interface JsonSchema {
+  readonly title?: string
+  readonly type?: string
+  readonly description?: string
+  readonly default?: unknown
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly additionalProperties?: boolean | JsonSchema
+  readonly items?: JsonSchema
+  readonly pattern?: string
+  readonly anyOf?: readonly JsonSchema[]
+  readonly format?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: number
+}
 
 /** A file's allowed content. */
 export interface Settings {

@@ -12,7 +12,7 @@ import {
   parseDocument,
 } from 'yaml'
 import { escaped } from '../terminal/clean.ts'
-import { type Problem, quoted } from './problem.ts'
+import { type Problem, quoted } from './wording.ts'
 
 /** Maximum depth, since recursive readers could overflow the stack. No setting is nearly as deep. */
 const MAX_DEPTH = 50
