@@ -1,7 +1,7 @@
 // Writes tables and pages of the documentation from the data of the project.
 
 import type { RecordingHead } from '../../mocks/recording/format.ts'
-import { EXIT_CODES } from '../../src/commands/exit-codes.ts'
+import { EXIT_CODES } from '../../src/commands/program.ts'
 import { LOSSES, type Loss, MOVE_LOSSES } from '../../src/core/losses.ts'
 import type { Field, Kind } from '../../src/core/record.ts'
 import { MEMBER_TABLES } from '../../src/dialects/interactions/test-members.ts'

@@ -1,12 +1,11 @@
 // The configuration file as commands check and change it. `waybill config check` reports every problem with its
 // line, or a summary, and warns about settings that are allowed but may surprise.
 import { readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
-import { keysFileOf } from '../config/kept-keys.ts'
 import { type Config, loadConfig, parseConfig, routedModels } from '../config/load.ts'
 import { priceLine } from '../core/budget.ts'
 import { ConfigError } from '../core/errors.ts'
 import { createPricer, pricingOf } from '../pricing/pricing.ts'
-import { readKept } from '../terminal/environment.ts'
+import { keysFileOf, readKept } from '../terminal/environment.ts'
 import { complain, print, json as toJson } from './output.ts'
 
 type Env = Readonly<Record<string, string | undefined>>

@@ -43,7 +43,7 @@ import { fileReason } from '../terminal/file-error.ts'
 import { type MockAddress, withMock, written } from './mock-options.ts'
 import { complain as complainLine, UsageError } from './output.ts'
 
-/** Exit codes. `exit-codes.ts` describes their meanings. */
+/** Exit codes. `program.ts` describes their meanings. */
 const CONFORMANT = 0
 const NOT_CONFORMANT = 1
 const USAGE = 2

@@ -1,7 +1,6 @@
 // `waybill doctor`: checks this configuration, its data directory and, if it is running, the gateway. Only
 // reports; changes nothing and causes no inference.
 import { type ZodType, z } from 'zod'
-import { keysFileOf, withKept } from '../config/kept-keys.ts'
 import { type Config, loadConfig } from '../config/load.ts'
 import { ConfigError } from '../core/errors.ts'
 import { endFindings, type Finding, priceFindings } from '../core/findings.ts'
@@ -9,7 +8,7 @@ import { isLoopback } from '../gateway/create-gateway.ts'
 import { createSealer, OtherKeyError } from '../responses-store/response-store.ts'
 import { diagnoseData } from '../store/sqlite/diagnose.ts'
 import { cleanLabel } from '../terminal/clean.ts'
-import { readKept } from '../terminal/environment.ts'
+import { keysFileOf, readKept, withKept } from '../terminal/environment.ts'
 import { ANSWER_MS, GatewayAccessError, gatewayAddress, gatewayAt } from './gateway-client.ts'
 import { print, json as toJson } from './output.ts'
 

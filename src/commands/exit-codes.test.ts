@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command } from 'commander'
-import { EXIT_CODES } from './exit-codes.ts'
-import { commandLine } from './program.ts'
+import { commandLine, EXIT_CODES } from './program.ts'
 
 /** The full names of the commands with an action. `statusline` has one, and so do its subcommands. */
 const namesOf = (command: Command, above = ''): string[] => {

@@ -3,9 +3,8 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { keysFileOf } from '../config/kept-keys.ts'
 import { packageFile } from '../shared/package-root.ts'
-import { readKept } from '../terminal/environment.ts'
+import { keysFileOf, readKept } from '../terminal/environment.ts'
 import { complain } from './output.ts'
 
 type Env = Readonly<Record<string, string | undefined>>

@@ -1,5 +1,8 @@
 // `waybill logs`: prints the newest calls in the terminal. With --follow, also prints each new call once, as
-// it ends. Includes refused calls. Reads a running gateway and nothing else.
+// it ends. Includes refused calls. `waybill export`: writes every matching call to stdout, as CSV or JSON. Both read a
+// running gateway and nothing else.
+
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { z } from 'zod'
@@ -7,11 +10,11 @@ import { PURPOSES, timeOfId } from '../core/call.ts'
 import type { FieldFilter } from '../core/record.ts'
 import { terminalColumns } from '../terminal/environment.ts'
 import { nearest } from '../yaml/nearest.ts'
-import { ANSWER_MS, GatewayAccessError, gatewayAt, namedGateway } from './gateway-client.ts'
+import { ANSWER_MS, GatewayAccessError, gatewayAt, namedGateway, streamFrom } from './gateway-client.ts'
 import { createCallTable, refusedCall, type ShownCall, shownCall, shownRefusal } from './logs-table.ts'
 import { complain, readTime, json as toJson, UsageError } from './output.ts'
 
-export interface LogsOptions {
+interface LogsOptions {
   readonly url?: string
   /** File with the gateway's address; without the file, the default address is used. */
   readonly config: string
@@ -106,7 +109,7 @@ const modelList = z.looseObject({
 })
 
 /** Returns a sentence instead of an empty list. Throws UsageError if the given route does not exist. */
-export async function nothingFound(
+async function nothingFound(
   narrowed: Readonly<Record<string, string>>,
   { route, provider, model }: LogsOptions['filters'],
   get: <Answer>(path: string, shape: z.ZodType<Answer>) => Promise<Answer>,
@@ -133,7 +136,7 @@ export async function nothingFound(
 }
 
 /** Returns the filters of the request log. Throws UsageError. */
-export function filtersOf({
+function filtersOf({
   follow,
   limit,
   since,
@@ -226,3 +229,41 @@ const byTime = (a: ShownCall, b: ShownCall): number => (a.created_at < b.created
 const byEnd = (a: ShownCall, b: ShownCall): number => (a.completed_at! < b.completed_at! ? -1 : 1)
 
 const isOver = ({ completed_at }: ShownCall): boolean => completed_at !== null
+
+interface ExportOptions
+  extends Pick<LogsOptions, 'config' | 'url' | 'keyFile' | 'since' | 'until' | 'filters' | 'env'> {
+  readonly form: string
+  readonly columns?: string
+}
+
+/**
+ * Writes the calls as they arrive, so their number does not matter. Resolves when everything is written or the reader has closed. Rejects if the gateway refuses or its answer
+ * is cut off.
+ */
+export async function exportCalls(options: ExportOptions): Promise<void> {
+  const { config, url, keyFile, since, until, filters, form, columns, env } = options
+  const stop = new AbortController()
+  process.stdout.on('error', () => stop.abort())
+  const base = namedGateway(url, config, env)
+  const stream = streamFrom(base, env, keyFile)
+  const narrowed = filtersOf({ follow: false, limit: '1', since, until, filters })
+  const query = new URLSearchParams({ ...narrowed, form, ...(columns !== undefined && { columns }) })
+  let rows = form === 'json' ? -2 : -1 // without the header row or the two brackets
+  try {
+    await stream(`/api/usage/export?${query}`, stop.signal, async (piece) => {
+      for (const byte of piece) if (byte === LINE_FEED) rows++
+      if (!process.stdout.write(piece)) await once(process.stdout, 'drain', { signal: stop.signal })
+    })
+    if (rows > 0) return
+    const get = gatewayAt(base, env, keyFile)
+    complain(
+      await nothingFound(narrowed, filters, (path, shape) =>
+        get(path, shape, AbortSignal.timeout(ANSWER_MS)),
+      ),
+    )
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+  }
+}
+
+const LINE_FEED = 10

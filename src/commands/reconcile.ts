@@ -1,6 +1,6 @@
 // `waybill reconcile`: compares the record with a provider's own report by day and model. The report is
 // fetched or read from a file. No request can cause an inference. Writes only the result, for the page.
-import { withKept } from '../config/kept-keys.ts'
+
 import { loadConfig } from '../config/load.ts'
 import { type Bill, type Comparison, compareBills, writeLastReport } from '../reconcile/bill.ts'
 import {
@@ -15,6 +15,7 @@ import { readBounded } from '../shared/bounded.ts'
 import { billedLines } from '../store/sqlite/billed.ts'
 import { openUnchanged } from '../store/sqlite/diagnose.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
+import { withKept } from '../terminal/environment.ts'
 import { fileReason } from '../terminal/file-error.ts'
 import { exactDollars, formatCount } from '../terminal/numbers.ts'
 import { table } from '../terminal/table.ts'

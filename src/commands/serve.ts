@@ -2,7 +2,6 @@
 // because the state of the record was unknown after a fault.
 
 import { type Stats, statSync, unwatchFile, watchFile } from 'node:fs'
-import { keysFileOf } from '../config/kept-keys.ts'
 import { type Config, loadConfig } from '../config/load.ts'
 import { modelEnds } from '../core/model-ends.ts'
 import type { Log } from '../core/process-log.ts'
@@ -11,7 +10,7 @@ import { createGateway, isLoopback } from '../gateway/create-gateway.ts'
 import { collectPieces } from '../http/body.ts'
 import { stray } from '../shared/boundary.ts'
 import { clock } from '../shared/clock.ts'
-import { isColourless } from '../terminal/environment.ts'
+import { isColourless, keysFileOf } from '../terminal/environment.ts'
 import { UsageError } from './output.ts'
 import { LOG_LEVELS, type LogLevel, openLog } from './process-log.ts'
 import { boundYoungGeneration } from './young-generation.ts'

@@ -10,7 +10,7 @@ import type {
   Credentials,
   CredentialUse,
 } from './credentials.ts'
-import { Renewed } from './renewed.ts'
+import { Renewed } from './token.ts'
 
 interface AwsOptions {
   readonly provider: string

@@ -2,8 +2,13 @@
 // promise in one way. A test that passes for every broken version would prove nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { callersOwn } from './caller.ts'
-import { CallerCredential, type Credential, type Credentials, type CredentialUse } from './credentials.ts'
+import {
+  CallerCredential,
+  type Credential,
+  type Credentials,
+  type CredentialUse,
+  callersOwn,
+} from './credentials.ts'
 import { keyPool } from './key-pool.ts'
 import { fixedKey } from './key-source.ts'
 import { PoolState } from './pool-key.ts'

@@ -1,5 +1,5 @@
-// Authentication towards a provider: a key, the caller's own credential, or a signature. Each kind has its own file;
-// registry.ts creates them from the configuration. Independent of clients, the store and routes.
+// Authentication towards a provider: a key, the caller's own credential, or a signature. The caller's own is here, each other
+// kind has its own file, and registry.ts creates them from the configuration. Independent of clients, the store and routes.
 import type { IncomingHttpHeaders } from 'node:http'
 import { createMask, type Mask } from '../shared/redact.ts'
 
@@ -137,3 +137,20 @@ export function callerCredential(
   }
   return own.length > 0 ? new CallerCredential(own) : null
 }
+
+/** Describes the credential that a call must send. */
+export const callerCredentialMissing = (provider: string): string =>
+  `${provider} takes the caller's own credential: send the gateway's key as X-Gateway-Key, and your own as \`Authorization\` or \`x-api-key\``
+
+/** `auth: caller`: a provider that receives the caller's own credential, and never another caller's. */
+export const callersOwn = (provider: string): Credentials => ({
+  areCallers: true,
+  take({ caller }) {
+    if (!caller) throw new CredentialError(callerCredentialMissing(provider))
+    return {
+      key: null,
+      complete: (request) => ({ ...request, headers: [...request.headers, ...caller.forProvider()] }),
+    }
+  },
+  holdsSecret: () => false, // not a secret to the caller who sent it
+})

@@ -4,8 +4,7 @@
 import type { INetworkModule, NetworkRequestOptions, NetworkResponse } from '@azure/msal-node'
 import { readBounded } from '../shared/bounded.ts'
 import type { CredentialAnswer, Credentials } from './credentials.ts'
-import { type Expiring, fetchJson } from './renewed.ts'
-import { type Token, type TokenOptions, tokenCredentials } from './token.ts'
+import { type Expiring, fetchJson, type Token, type TokenOptions, tokenCredentials } from './token.ts'
 
 /** Maximum size of a file with a federated token, bytes. */
 const MAX_ASSERTION_BYTES = 2 ** 16

@@ -1,8 +1,7 @@
 // `auth: google`: tokens of Google's application-default credentials, for Vertex AI. Google's own library finds
 // them and fetches tokens; it is loaded with the first call.
 import type { CredentialAnswer, Credentials } from './credentials.ts'
-import type { Expiring } from './renewed.ts'
-import { type Token, type TokenOptions, tokenCredentials } from './token.ts'
+import { type Expiring, type Token, type TokenOptions, tokenCredentials } from './token.ts'
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 

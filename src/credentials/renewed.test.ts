@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Renewed } from './renewed.ts'
+import { Renewed } from './token.ts'
 
 const MINUTE = 60_000
 

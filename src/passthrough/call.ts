@@ -35,12 +35,13 @@ import { type Head, readHead, refuseUnreadable } from './head.ts'
 import {
   isHeld,
   MAX_HELD_BYTES,
+  nameInPath,
   openBatch,
   ownUploadAddress,
   settleBatch,
   showAnswer,
+  uploadName,
 } from './held-answer.ts'
-import { nameInPath, uploadName } from './objects.ts'
 import { type Found, isAboutObjects, isProvidersSkill, type Operation } from './operations.ts'
 import {
   type Directed,

@@ -1,20 +1,22 @@
-// Processes a JSON answer about files and batches before the client receives it. Records new objects,
-// restricts lists to the key's own objects, prices finished batches, and replaces addresses by addresses of
-// this gateway.
+// Processes a JSON answer about files and batches before the client receives it. Records new objects, restricts lists to
+// the key's own objects, prices finished batches, and replaces addresses by addresses of this gateway. `src/call/objects.ts`
+// decides to whom an object belongs.
+
+import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallContext } from '../call/context.ts'
+import { mayReach, type Records } from '../call/objects.ts'
 import { timeOfId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { CallDetail } from '../core/record.ts'
-import { isObject, type Json, listOrEmpty, textOf } from '../dialects/json.ts'
-import { uploadsIn, withUploadToken } from '../http/caller.ts'
+import { isObject, type Json, listOrEmpty, member, textOf } from '../dialects/json.ts'
+import { type Caller, uploadsIn, withUploadToken } from '../http/caller.ts'
 import type { Admitted } from '../http/endpoint.ts'
 import { holdsMoreValues } from '../shared/bounded.ts'
 import type { ObjectMaker } from '../store/reads.ts'
 import { type BatchUsage, priceOfOne, usageOfBatch } from './batch-usage.ts'
-import { madeBy, ownOf } from './objects.ts'
-import { isAboutObjects, type Operation } from './operations.ts'
+import { isAboutObjects, isProvidersSkill, type Operation, type Owner } from './operations.ts'
 
 /** Maximum bytes of an answer that is read before it is sent. */
 export const MAX_HELD_BYTES = 8 * 2 ** 20
@@ -205,3 +207,50 @@ function jsonIn(body: Buffer): Json | null {
     return null
   }
 }
+
+/** Returns the recorded name of the object in a path. */
+export const nameInPath = (id: string, owner: Owner): string => (owner === 'gemini' ? `files/${id}` : id)
+
+/** Returns the name of an upload in parts. Google's clients know only its id. */
+export const uploadName = (id: string): string =>
+  `upload-${createHash('sha256').update(id).digest('base64url')}`
+
+/** Returns the names of the objects that the provider has made, according to an answer. */
+function madeBy({ method, path }: Operation, json: Json, headers: IncomingHttpHeaders): string[] {
+  if (method !== 'POST' && method !== 'PUT') return []
+  if (path.includes('{id}')) return []
+  if (!path.startsWith('/upload/')) return [textOf(json.id)].filter(Boolean)
+  const uploads = uploadsIn(String(headers['x-goog-upload-url'] ?? ''))
+  return [textOf(member(json.file, 'name')), ...uploads.map(uploadName)].filter(Boolean)
+}
+
+/** Returns a list with only the objects that a caller may reach. */
+async function ownOf(json: Json, operation: Operation, caller: Caller, context: Records): Promise<Json> {
+  const member = Array.isArray(json.data) ? 'data' : 'files'
+  const all = listOrEmpty(json[member]).filter(isObject)
+  const nameOf = (each: Json) => textOf(member === 'data' ? each.id : each.name)
+  const makers = await context.store.calls.objectMakers(all.map(nameOf))
+  const byName = new Map(makers.map((maker) => [maker.id, maker]))
+  const shown = all.filter((each) => {
+    const [name, maker] = [nameOf(each), byName.get(nameOf(each))]
+    return (!maker && isProvidersSkill(operation, name)) || mayReach(maker, caller, context)
+  })
+  return {
+    ...withoutLists(json, Array.isArray(json[member])),
+    [member]: shown,
+    ...('first_id' in json && { first_id: shown[0]?.id ?? null }),
+    ...('last_id' in json && { last_id: shown.at(-1)?.id ?? null }),
+  }
+}
+
+/**
+ * Returns the members of a list's page that cannot contain objects. An answer without a list may itself be an object:
+ * only the token for its next page remains.
+ */
+const withoutLists = (json: Json, hasList: boolean): Json =>
+  Object.fromEntries(
+    Object.entries(json).filter(
+      ([name, value]) =>
+        (typeof value !== 'object' || value === null) && (hasList || name === 'nextPageToken'),
+    ),
+  )

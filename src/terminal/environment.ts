@@ -1,8 +1,9 @@
-// Settings from the environment. Keys come from it or from a private file, never from an argument (LINE-08); callers may
-// send the gateway's key only to the gateway. The properties of the client's terminal come from it, too, because stdout is a
-// pipe without a size.
+// Settings from the environment. Keys come from it or from a private file, never from an argument (LINE-08), such as the file
+// of kept keys next to the configuration; callers may send the gateway's key only to the gateway. The properties of the
+// client's terminal come from the environment, too, because stdout is a pipe without a size.
 
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -25,7 +26,7 @@ export function findKey(env: Env, file: string | null): FoundKey {
 }
 
 /** Name of the file of kept keys, which is next to the configuration. It has a line NAME=VALUE for each key. */
-export const KEYS_FILE = 'keys.env'
+const KEYS_FILE = 'keys.env'
 
 /** Secrets by the names of their variables. */
 export interface Kept {
@@ -34,11 +35,48 @@ export interface Kept {
   readonly problem: string | null
 }
 
+/** Returns the file of kept keys for a configuration file. */
+export const keysFileOf = (config: string): string => join(dirname(config), KEYS_FILE)
+
 /** Reads a file of kept keys, which may be absent. Does not use a file that other users may read. */
 export function readKept(file: string): Kept {
   if (!existsSync(file)) return { values: {}, problem: null }
   const { text, problem } = privateText(file, 'file of keys')
   return { values: text === null ? {} : valuesIn(text), problem }
+}
+
+/** Returns the environment, with the kept keys under the names that it does not set. */
+export const withKept = (config: string, env: Env): Env => ({
+  ...readKept(keysFileOf(config)).values,
+  ...Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim())),
+})
+
+/**
+ * Writes a key into the file of kept keys, in place of an earlier one of this name. Returns the file. Throws if the
+ * key cannot be one, or if other users may read the file.
+ */
+export function keepKey(config: string, name: string, key: string): string {
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new Error(`what was given for ${name} is no key: expected one word of ASCII`)
+  const file = keysFileOf(config)
+  const { problem } = readKept(file)
+  if (problem !== null) throw new Error(problem)
+  let there = file
+  let before =
+    '# Keys for the gateway beside this file, written by `waybill`. Variables of the environment take precedence.\n'
+  try {
+    there = realpathSync(file)
+    before = readFileSync(there, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const others = before
+    .split('\n')
+    .filter((line) => line !== '' && !new RegExp(`^\\s*(export\\s+)?${name}=`).test(line))
+  const temporary = `${there}.${process.pid}.tmp`
+  writeFileSync(temporary, [...others, `${name}=${key}`, ''].join('\n'), { mode: 0o600, flag: 'wx' })
+  renameSync(temporary, there)
+  return file
 }
 
 /** The form is that of systemd's environment files, without escapes. */

@@ -152,7 +152,7 @@ export const addExport: CommandEntry = (program, { env, config }) => {
     .action(
       async ({ session, provider, model, route, client, purpose, status, format: form, ...options }) => {
         const filters = { session_id: session, provider, model, route, client, purpose, status }
-        await (await import('../export.ts')).exportCalls({ ...options, form, filters, env })
+        await (await import('../logs.ts')).exportCalls({ ...options, form, filters, env })
       },
     )
 }
