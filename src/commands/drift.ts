@@ -165,7 +165,7 @@ type Askable = Recording & {
  * Recordings that can be repeated, with the cost of their recorded tokens, and the other recordings, each
  * with a reason.
  */
-export interface Plan {
+interface Plan {
   readonly asked: readonly { readonly recording: Askable; readonly usd: number | null }[]
   readonly left: readonly { readonly name: string; readonly reason: string }[]
 }
@@ -219,7 +219,7 @@ function pathOf(endpoint: string, model: string, stream: boolean): string | null
 /** Maximum time until the end of a call is on record, ms. */
 const CLOSED_TIMEOUT_MS = 5_000
 
-export interface Again {
+interface Again {
   /** Newer recording for each name. Its answer may be an error. */
   readonly fresh: readonly Recording[]
   /** Recordings without a newer one, with the reason. */
@@ -236,7 +236,7 @@ const againFolder = (dir: string): string => join(dir, SETTINGS_FOLDER, 'asked-a
  * Stores the answers in `againFolder`. Stops before a call that would exceed the
  * limit if it uses as many tokens as the recorded one.
  */
-export async function askAgain(
+async function askAgain(
   dir: string,
   { asked }: Plan,
   loaded: Loaded,

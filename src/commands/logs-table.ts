@@ -157,7 +157,7 @@ const MAX_ROUTE_WIDTH = 64
 const DEFAULT_ROUTE_WIDTH = 44
 const GAP = '  '
 
-export interface CallTable {
+interface CallTable {
   header(): string
   row(call: ShownCall): string
 }

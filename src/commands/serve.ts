@@ -185,7 +185,7 @@ export function stateOf(file: string): Stats | null {
   }
 }
 
-export interface Watch {
+interface Watch {
   /**
    * State of the file before the configuration was read, so that a later change counts. Default: its present
    * state.

@@ -17,7 +17,7 @@ import { type MockAddress, withMock } from './mock-options.ts'
 import { print, UsageError } from './output.ts'
 
 /** The user's answers, as typed. */
-export interface Answers {
+interface Answers {
   readonly start?: string
   readonly call?: string
   readonly keyEnv?: string
@@ -463,7 +463,7 @@ export async function check(file: string, options: { profile: string } & MockAdd
 }
 
 /** Makes one call, and those of `probes`. Before that, waits until a running gateway is configured to use the mock providers. */
-export const look = (target: Target, options?: Parameters<typeof lookAt>[2]): Promise<Preflight> =>
+const look = (target: Target, options?: Parameters<typeof lookAt>[2]): Promise<Preflight> =>
   lookAt(
     target,
     async (mock) => {

@@ -160,7 +160,7 @@ export function reportedTokens(usage: Json, ofPictures: boolean): Tokens | null 
   }
 }
 
-function parsed(text: string): unknown {
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -27,7 +27,7 @@ import { clock } from '../shared/clock.ts'
 import { ANSWER_WEIGHT } from '../shared/memory.ts'
 import { withoutKey } from '../shared/query-key.ts'
 import type { ObjectMaker } from '../store/reads.ts'
-import { type AnswerFacts, AnswerReader, billedFor, NO_FACTS } from './answer-facts.ts'
+import { type AnswerFacts, AnswerReader, billedFor, NO_FACTS, parsed } from './answer-facts.ts'
 import { priceOfOne, ResultLines } from './batch-usage.ts'
 import { reserve } from './budget.ts'
 import { type Broken, PassthroughExchange, type Receiver } from './exchange.ts'
@@ -693,12 +693,4 @@ const ABORTED = { outcome: 'aborted', code: 'client_closed', message: 'the clien
 async function* piecesOf(begin: Buffer, upload: Upload): AsyncGenerator<Buffer> {
   yield begin
   yield* upload.rest()
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

@@ -31,7 +31,7 @@ export interface Broken {
   readonly message: string
 }
 
-export interface Waits {
+interface Waits {
   /** Maximum time from the end of the request to the answer, ms; to its end if it is read before it is sent. */
   readonly answer: number
   /** Maximum time between two pieces of the request or the answer, ms. */

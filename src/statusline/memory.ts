@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { isObject } from './client-input.ts'
 
 /** Cache key of a line: the gateway's address, the session, the model, and the line's appearance. */
-export type Subject = readonly (string | null)[]
+type Subject = readonly (string | null)[]
 
 export interface Memory {
   /** Returns the line of a cache key and the start of its age (ms since the epoch), or null. Never throws. */

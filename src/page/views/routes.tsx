@@ -328,7 +328,7 @@ function Destination({ resolution: data }: { resolution: ResolveAnswer }) {
 
 const PATH = '/api/models/refusals'
 
-export function Learned() {
+function Learned() {
   const { data, error, reload } = useRead<LearnedAnswer>(PATH, 30_000)
   const rows = data?.data ?? []
   if (rows.length === 0) return error ? <ReadTrouble error={error} retry={reload} /> : null
