@@ -165,7 +165,8 @@ function described(shown: Shown, config: Config): string {
     candidate.tier ?? '-',
     `${Math.round(shares[index]! * 100)} %`,
     costs.get(`${candidate.provider}/${candidate.model}`) ?? '',
-    candidate.reason ?? (strategy === 'round-robin' && isRunning && isNext(candidate) ? 'next' : ''),
+    candidate.reason ??
+      (strategy === 'round-robin' && isRunning && candidate.probability === 1 ? 'next' : ''),
   ])
   const { sticky, rules = [] } = (route !== null && config.routes[route]) || {}
   const said = compileRules(rules).map(({ label }, index) => {
@@ -189,8 +190,6 @@ function described(shown: Shown, config: Config): string {
   const lines = table(rows, { columns: null, header: false, right: [2], indent: '  ' })
   return [`${clean(title)}\n`, lines, ...said.map((line) => `${clean(line)}\n`)].join('')
 }
-
-const isNext = ({ probability }: Resolution['candidates'][number]): boolean => probability === 1
 
 /**
  * Returns the share of each target over many calls. If targets take turns, the next target does not show

@@ -63,9 +63,6 @@ export interface FleetStanding {
   readonly failure: string | null
 }
 
-/** Returns the facts about a configured model, `provider/model`. */
-export type FactsOf = (id: string) => Facts
-
 export interface ReadContext {
   readonly config: Config
   readonly router: Pick<Router, 'resolve'>
@@ -74,7 +71,7 @@ export interface ReadContext {
     target: Pick<Target, 'provider' | 'model'>,
   ) => Readonly<Record<string, readonly string[]>>
   /** Facts about a configured model, `provider/model`. */
-  readonly factsOf: FactsOf
+  readonly factsOf: (id: string) => Facts
   /**
    * Begins to reprice the record on a route, or on a `provider/model`; null if there is no such model. `direct`:
    * also reprices calls that named a fixed model.

@@ -9,7 +9,7 @@ import { MODEL_TYPES } from '../config/schema.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { AdmittedRead, ReadEndpoint } from '../http/endpoint.ts'
 import type { Facts } from '../models/facts.ts'
-import type { FactsOf, ReadContext } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { catalogEntry, count, time } from './schemas.ts'
 
 // Clients send paging parameters such as `limit`. The list is short, so it is always complete.
@@ -99,12 +99,7 @@ export const model = {
   query: oneQuery,
   response: modelResponse,
   answer(_query, admitted, context) {
-    const { rest } = admitted
-    const found = catalog(context.config).find(({ id }) => id === rest)
-    if (!found)
-      throw new GatewayError('model_not_found', `The catalog has no model ${JSON.stringify(rest)}.`, {
-        param: 'model',
-      })
+    const found = entryOf(admitted.rest, context)
     if (wantsGoogle(admitted)) return toGoogle(found.id, context)
     return wantsAnthropic(admitted) ? toAnthropic(found, context) : toOpenAi(found, context)
   },
@@ -159,42 +154,39 @@ export const publicModel = {
   keyParameter: 'key',
   query: publicQuery,
   response: googleEntry,
-  answer(_query, { rest }, context) {
-    const found = catalog(context.config).find(({ id }) => id === rest)
-    if (!found)
-      throw new GatewayError('model_not_found', `The catalog has no model ${JSON.stringify(rest)}.`, {
-        param: 'model',
-      })
-    return toGoogle(found.id, context)
-  },
+  answer: (_query, { rest }, context) => toGoogle(entryOf(rest, context).id, context),
 } satisfies ReadEndpoint<ReadContext, typeof publicQuery, typeof googleEntry>
 
-/** An entry of OpenAI's model list, with its type. */
-interface CatalogEntry {
-  readonly id: string
-  readonly object: 'model'
-  /** Always 0: OpenAI's clients require a number, but a configuration has no creation date. */
-  readonly created: 0
-  /** The provider, or `waybill` for a route. */
-  readonly owned_by: string
-  readonly type: (typeof MODEL_TYPES)[number] | 'route'
-}
+type Known = Pick<ReadContext, 'config' | 'factsOf'>
+
+/** An entry of OpenAI's model list, with its type. Its provider is `waybill` for a route. */
+type CatalogEntry = z.output<typeof catalogEntry>
 
 /** Returns routes first, then every model that a route or `models` names. A pattern contributes no model. */
 export const catalog = (config: Config): CatalogEntry[] => [
-  ...Object.keys(config.routes).map((id) => catalogEntryOf(id, 'waybill', 'route')),
+  ...Object.keys(config.routes).map((id) => toEntry(id, 'waybill', 'route')),
   ...configuredModels(config).map((id) =>
-    catalogEntryOf(id, id.slice(0, id.indexOf('/')), config.models[id]?.type ?? MODEL_TYPES[0]),
+    toEntry(id, id.slice(0, id.indexOf('/')), config.models[id]?.type ?? MODEL_TYPES[0]),
   ),
 ]
 
-const catalogEntryOf = (id: string, owned_by: string, type: CatalogEntry['type']): CatalogEntry => ({
+/** `created` is always 0: OpenAI's clients require a number, but a configuration has no creation date. */
+const toEntry = (id: string, owned_by: string, type: CatalogEntry['type']): CatalogEntry => ({
   id,
   object: 'model',
   created: 0,
   owned_by,
   type,
 })
+
+/** Returns the entry of an id; throws if there is none. */
+function entryOf(id: string, { config }: Known): CatalogEntry {
+  const found = catalog(config).find((each) => each.id === id)
+  if (found) return found
+  throw new GatewayError('model_not_found', `The catalog has no model ${JSON.stringify(id)}.`, {
+    param: 'model',
+  })
+}
 
 interface ModelLimits {
   /**
@@ -210,7 +202,7 @@ interface ModelLimits {
 }
 
 /** Returns the known limits of a route or of a model. */
-function limitsOf(id: string, { routes, models }: Config, factsOf: FactsOf): ModelLimits {
+function limitsOf(id: string, { config: { routes, models }, factsOf }: Known): ModelLimits {
   const targets = routes[id]?.targets.map(({ model }) => model) ?? [id]
   const facts = targets.map(factsOf)
   const contexts = known(facts.map(({ context }) => context))
@@ -238,10 +230,8 @@ function common<Word>(lists: readonly (readonly Word[] | undefined)[]): Word[] |
 const wantsAnthropic = ({ request }: AdmittedRead): boolean =>
   request.headers['anthropic-version'] !== undefined
 
-type Known = Pick<ReadContext, 'config' | 'factsOf'>
-
-const toOpenAi = (entry: CatalogEntry, { config, factsOf }: Known): z.output<typeof catalogEntry> => {
-  const { context, output } = limitsOf(entry.id, config, factsOf)
+const toOpenAi = (entry: CatalogEntry, known: Known): CatalogEntry => {
+  const { context, output } = limitsOf(entry.id, known)
   return {
     ...entry,
     ...(context !== null && { context_window: context }),
@@ -249,8 +239,8 @@ const toOpenAi = (entry: CatalogEntry, { config, factsOf }: Known): z.output<typ
   }
 }
 
-const toAnthropic = ({ id, created }: CatalogEntry, { config, factsOf }: Known) => {
-  const limits = limitsOf(id, config, factsOf)
+const toAnthropic = ({ id, created }: CatalogEntry, known: Known) => {
+  const limits = limitsOf(id, known)
   return {
     type: 'model' as const,
     id,
@@ -303,12 +293,12 @@ const wantsGoogle = ({ request: { headers }, query }: AdmittedRead): boolean =>
   headers['x-goog-api-key'] !== undefined ||
   new URLSearchParams(query).has('key')
 
-const toGoogle = (id: string, { config, factsOf }: Pick<ReadContext, 'config' | 'factsOf'>) => {
-  const { context, output, thinking } = limitsOf(id, config, factsOf)
+const toGoogle = (id: string, known: Known) => {
+  const { context, output, thinking } = limitsOf(id, known)
   return {
     name: `models/${id}`,
     displayName: id,
-    description: config.routes[id]?.description ?? '',
+    description: known.config.routes[id]?.description ?? '',
     supportedGenerationMethods: ['generateContent', 'countTokens'],
     ...(context !== null && { inputTokenLimit: context }),
     ...(output !== null && { outputTokenLimit: output }),

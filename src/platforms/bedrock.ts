@@ -17,7 +17,7 @@ export const bedrockPlatform = {
   place(request) {
     const { base, model, stream, isCount, version, betas, body, headers } = messagesRequest(request)
     const operation = isCount ? 'count-tokens' : stream ? 'invoke-with-response-stream' : 'invoke'
-    const placed = spliceMembers(withoutStream(body), {
+    const placed = spliceMembers(omitMembers(body, [['stream']]), {
       anthropic_version: (before) => before ?? version ?? VERSION,
       ...(betas.length > 0 && { anthropic_beta: (before?: string) => before ?? JSON.stringify(betas) }),
     })
@@ -46,8 +46,6 @@ export const bedrockPlatform = {
       : null
   },
 } satisfies Platform
-
-const withoutStream = (body: string): string => omitMembers(body, [['stream']])
 
 /** Wraps a request for counting its tokens. Bedrock counts only requests that InvokeModel would accept. */
 const counted = (body: string): string => {

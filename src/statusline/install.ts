@@ -38,7 +38,7 @@ export function installLine({ file, key, directory, wrap, words }: InstallOption
     throw new Error(`${file} already has a ${key}; \`--wrap\` keeps it and puts ours after it`)
   const wrapped = wrap && foreign !== null ? ['--wrap', foreign] : []
   const command = [...words, ...wrapped].map(quote).join(' ')
-  const put = putCommand(text, key, command)
+  const put = putEntry(text, key.split('.'), { type: 'command', command }, '  ')
   writeReceipt(directory, { file, key, command, created: !existed, edit: put.edit })
   replaceFile(file, put.text)
   return command
@@ -58,7 +58,7 @@ export function uninstall({
   if (restored === null) return 'edited'
   if (receipt.created && restored.trim() === '') rmSync(file)
   else replaceFile(file, restored)
-  dropReceipt(directory, receipt)
+  rmSync(receiptFile(directory, file, key), { force: true })
   return 'restored'
 }
 
@@ -122,9 +122,6 @@ export function readReceipt(directory: string, file: string, key: Key): Receipt 
 
 const writeReceipt = (directory: string, receipt: Receipt): void =>
   replaceFile(receiptFile(directory, receipt.file, receipt.key), `${JSON.stringify(receipt, null, 2)}\n`)
-
-const dropReceipt = (directory: string, { file, key }: Receipt): void =>
-  rmSync(receiptFile(directory, file, key), { force: true })
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -197,11 +194,7 @@ export function readSettings(text: string): Readonly<Record<string, unknown>> {
   return settings
 }
 
-/** Writes `key` with a command into the settings, either replacing its entry or at the end of its object. */
-function putCommand(text: string, key: Key, command: string): { text: string; edit: Edit } {
-  return putEntry(text, key.split('.'), { type: 'command', command }, '  ')
-}
-
+/** Writes an entry into the settings, either replacing its entry or at the end of its object. */
 function putEntry(
   text: string,
   [name = '', ...rest]: readonly string[],

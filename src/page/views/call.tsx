@@ -13,7 +13,6 @@ import {
 import { isOtherModel } from '../../shared/model-names.ts'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
-import { extrasOf, ratesOf } from '../format.ts'
 import { useViewKeys } from '../keys.tsx'
 import { subscribe } from '../live.ts'
 import { PAGE_COLUMNS, State, Time } from '../parts/columns.tsx'
@@ -207,7 +206,7 @@ function Price({ price }: Pick<CallDetail, 'price'>) {
         </small>
       </h2>
       <dl class="fields rates">
-        {[...ratesOf(price.rates), ...extrasOf(price)].map(({ kind, text }) => (
+        {[...format.ratesOf(price.rates), ...format.extrasOf(price)].map(({ kind, text }) => (
           <div key={kind}>
             <dt>{kind}</dt>
             <dd>{text}</dd>
