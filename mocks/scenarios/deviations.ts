@@ -1,7 +1,7 @@
 // Deviations as scenarios: `deviation:chat/id-per-fragment` answers as this entry of `deviations/` does. A mock with
 // deviations plays one after the other for the calls that name no other scenario.
 import { hash } from 'node:crypto'
-import { nearest } from '../../src/yaml/nearest.ts'
+import { nearest } from '../../src/yaml/wording.ts'
 import { bytesOf, type Part } from '../answer.ts'
 import { answerText, type Deviation, readDeviations, streamParts } from '../deviations/read.ts'
 import type { RequestKind } from '../ledger.ts'

@@ -7,7 +7,7 @@ import { listedModels } from '../models/listed.ts'
 import { boundedBody } from '../shared/bounded.ts'
 import { createKeySearch } from '../shared/redact.ts'
 import { clean } from '../terminal/clean.ts'
-import { nearest } from '../yaml/nearest.ts'
+import { nearest } from '../yaml/wording.ts'
 import { readAddress } from './gateway-client.ts'
 import { UsageError } from './output.ts'
 

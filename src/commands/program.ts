@@ -3,7 +3,7 @@
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../core/errors.ts'
-import { nearest } from '../yaml/nearest.ts'
+import { nearest } from '../yaml/wording.ts'
 import { addMcp, addRun, addStatusline } from './entries/agents.ts'
 import {
   addCostSums,

@@ -11,7 +11,7 @@ import { diagnoseData } from '../store/sqlite/diagnose.ts'
 import { findKey, keysFileOf, readKept, withKept } from '../terminal/environment.ts'
 import { dollars } from '../terminal/numbers.ts'
 import { table } from '../terminal/table.ts'
-import { withEntry } from '../yaml/insert.ts'
+import { withEntry } from '../yaml/yaml.ts'
 import { preparedEdit } from './config-file.ts'
 import {
   type FoundProvider,

@@ -15,7 +15,7 @@ import { agedRecordings, suspectsBelow, verifyRecordings } from '../../mocks/rec
 import { cleanLabel, cut } from '../terminal/clean.ts'
 import { table } from '../terminal/table.ts'
 import { cells } from '../terminal/width.ts'
-import { nearest } from '../yaml/nearest.ts'
+import { nearest } from '../yaml/wording.ts'
 import { UsageError } from './output.ts'
 
 /** Prints the list of recordings. Throws if one of them cannot be read. */

@@ -18,7 +18,7 @@ import {
 import { statusLine } from '../statusline/program.ts'
 import { DEFAULT_URL, gatewayAddress } from '../statusline/remote-line.ts'
 import { findKey } from '../terminal/environment.ts'
-import { nearest } from '../yaml/nearest.ts'
+import { nearest } from '../yaml/wording.ts'
 import { ownersKeyFile } from './find-config.ts'
 import { namedGateway, readAddress } from './gateway-client.ts'
 import { complain, print, reasonOf, UsageError } from './output.ts'

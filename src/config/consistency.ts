@@ -4,8 +4,7 @@
 
 import { misplacement } from '../core/model-in-path.ts'
 import { regionIn } from '../shared/aws-region.ts'
-import { nearest } from '../yaml/nearest.ts'
-import { type Problem, quoted } from '../yaml/wording.ts'
+import { nearest, type Problem, quoted } from '../yaml/wording.ts'
 import { schema } from './schema.ts'
 
 /** Minimum characters of the key that encrypts stored responses and kept calls. */

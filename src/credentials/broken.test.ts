@@ -9,9 +9,8 @@ import {
   type CredentialUse,
   callersOwn,
 } from './credentials.ts'
-import { keyPool } from './key-pool.ts'
+import { keyPool, PoolState } from './key-pool.ts'
 import { fixedKey } from './key-source.ts'
-import { PoolState } from './pool-key.ts'
 import { singleKey } from './registry.ts'
 
 const NOW = 1_800_000_000_000

@@ -10,7 +10,7 @@ import { SYSTEM_CLOCK, useClock } from '../shared/clock.ts'
 import { dated } from '../shared/test-clock.ts'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { pause, until } from '../test/test-until.ts'
-import { PoolKey } from './pool-key.ts'
+import { PoolKey } from './key-pool.ts'
 import { limitedProvider } from './test-limited-provider.ts'
 
 const ENV = { A: 'sk-pool-key-of-a', B: 'sk-pool-key-of-b', C: 'sk-pool-key-of-c' }

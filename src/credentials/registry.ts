@@ -6,9 +6,8 @@ import { awsCredentials } from './aws.ts'
 import { type Credential, type Credentials, callersOwn } from './credentials.ts'
 import { entraCredentials } from './entra.ts'
 import { googleCredentials } from './google.ts'
-import { keyPool } from './key-pool.ts'
+import { type CredentialMemory, keyPool } from './key-pool.ts'
 import { fixedKey, type KeySource, keyInFile, keyOfCommand } from './key-source.ts'
-import type { CredentialMemory } from './pool-key.ts'
 
 export interface CredentialContext {
   /** Secrets from the environment, by provider or by `provider/name of a key`. */

@@ -7,7 +7,7 @@ import { type Config, type KeyConfig, type Loaded, needRestart } from '../config
 import { pairsIn } from '../config/otel.ts'
 import { ConfigError } from '../core/errors.ts'
 import type { Log } from '../core/process-log.ts'
-import { CredentialMemory } from '../credentials/pool-key.ts'
+import { CredentialMemory } from '../credentials/key-pool.ts'
 import type { Dialects } from '../dialects/registry.ts'
 import { canTranslate, defaultOutput } from '../dialects/translate.ts'
 import type { ConfigurationState, ReadContext } from '../endpoints/context.ts'

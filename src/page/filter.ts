@@ -2,7 +2,7 @@
 // as a line of text. Derived only from the definition of the record. Pure.
 
 import { CALL_FIELDS, type CallRecord, type Field } from '../core/record.ts'
-import { nearest } from '../yaml/nearest.ts'
+import { nearest } from '../yaml/wording.ts'
 
 /** Fields by query parameter. */
 export const FILTERS: ReadonlyMap<string, { readonly name: string; readonly field: Field }> = new Map(

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { withEntry } from './insert.ts'
+import { withEntry } from './yaml.ts'
 
 const FILES = {
   block:
