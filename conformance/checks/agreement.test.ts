@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { dialects } from '../dialects/registry.ts'
+import { dialects } from '../dialects/lookup.ts'
 import { contradictions } from './agreement.ts'
 
 const FOLDER = join(import.meta.dirname, '../../recordings')

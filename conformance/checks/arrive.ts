@@ -1,12 +1,12 @@
 // Checks of what arrives from providers that deviate from the documents of their dialect. Only deviations from which
 // the official clients, at the provider directly, conclude what the mock says (`concludes`) are sent.
 import { isDeepStrictEqual } from 'node:util'
-import { dialectOf, readAnswer } from '../dialects/registry.ts'
+import { dialectOf, readAnswer } from '../dialects/lookup.ts'
+import { endText, step } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { endText, step } from '../evidence/step.ts'
+import { callEach, each, family } from './check.ts'
 import type { CheckContext } from './context.ts'
-import { callEach, each, family } from './family.ts'
-import { INCLUDE } from './use/parts.ts'
+import { INCLUDE } from './log/parts.ts'
 
 const check = family({ relays: true })
 

@@ -3,10 +3,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { ref, refs } from '../dialects/lookup.ts'
-import type { Exchange } from '../evidence/evidence.ts'
+import { difference, type Exchange, endText, listed, step } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { difference, endText, listed, step } from '../evidence/step.ts'
-import { each, family, type Told } from './family.ts'
+import { each, family, type Told } from './check.ts'
 
 const check = family({ needs: ['catalog'] })
 

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { chat } from '../dialects/chat.ts'
-import { step } from '../evidence/step.ts'
+import { step } from '../evidence/evidence.ts'
 import { targetSchema } from '../target/schema.ts'
 import { CheckContext } from './context.ts'
 

@@ -6,7 +6,14 @@ import type { ScriptedAnswer } from '../../mocks/server/script.ts'
 import { clock, sleep } from '../../src/shared/clock.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { idsIn, listRequest, nonceOf, recordIn, requestIdOf, theOne } from '../dialects/lookup.ts'
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import {
+  type Evidence,
+  type Exchange,
+  isRedirect,
+  recordStep,
+  type Step,
+  step,
+} from '../evidence/evidence.ts'
 import {
   type ByteBudget,
   type OpenExchange,
@@ -16,9 +23,7 @@ import {
   sendMessage,
   sendRequest,
 } from '../evidence/http-client.ts'
-import { at } from '../evidence/reading.ts'
-import { withoutSecrets } from '../evidence/secrets.ts'
-import { isRedirect, recordStep, type Step, step } from '../evidence/step.ts'
+import { at, withoutSecrets } from '../evidence/reading.ts'
 import { type Running, StartError } from '../target/instance.ts'
 import type { MockControl } from '../target/mock.ts'
 import { shownKey, type Target } from '../target/schema.ts'

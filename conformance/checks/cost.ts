@@ -4,16 +4,22 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { packageFile } from '../../src/shared/package-root.ts'
 import { TESTED_DIALECTS } from '../dialects/dialect.ts'
-import { amountIn, recordIn, refs, requestIdOf, servedBy, where } from '../dialects/lookup.ts'
-import { providerDialectOf, readSent } from '../dialects/registry.ts'
-import type { Exchange } from '../evidence/evidence.ts'
+import {
+  amountIn,
+  providerDialectOf,
+  readSent,
+  recordIn,
+  refs,
+  requestIdOf,
+  servedBy,
+  where,
+} from '../dialects/lookup.ts'
+import { type Exchange, recordExchange, step, stepText } from '../evidence/evidence.ts'
 import { at } from '../evidence/reading.ts'
-import { recordExchange, step, stepText } from '../evidence/step.ts'
 import type { ModelPrice, Target } from '../target/schema.ts'
-import { absent, doubt, type Finding, finding, type Judging } from './check.ts'
+import { absent, doubt, type Finding, family, finding, type Judging } from './check.ts'
 import type { CheckContext } from './context.ts'
-import { family } from './family.ts'
-import { INCLUDE, usageIn } from './use/parts.ts'
+import { INCLUDE, usageIn } from './log/parts.ts'
 
 const check = family()
 

@@ -3,14 +3,24 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import type { Reading } from '../dialects/dialect.ts'
-import { askedModel, refs, requestsOf, saysWhen, servedBy, where } from '../dialects/lookup.ts'
-import { dialectOf, isCrossed, providerDialectOf, readAnswer, readSent } from '../dialects/registry.ts'
-import type { Exchange } from '../evidence/evidence.ts'
+import {
+  askedModel,
+  dialectOf,
+  isCrossed,
+  providerDialectOf,
+  readAnswer,
+  readSent,
+  refs,
+  requestsOf,
+  saysWhen,
+  servedBy,
+  where,
+} from '../dialects/lookup.ts'
+import { type Exchange, endText, stepText } from '../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf, jsonValue } from '../evidence/reading.ts'
-import { endText, stepText } from '../evidence/step.ts'
 import { doubt, type Finding, finding, type Judging } from './check.ts'
 import { endSeen, isVisible, type Meaning, meaningOf } from './flow/parts.ts'
-import { countsIn, countsText, usageIn } from './use/parts.ts'
+import { countsIn, countsText, usageIn } from './log/parts.ts'
 
 /** Exchange that is compared, with the evidence around it. */
 interface Looked extends Pick<Judging, 'evidence' | 'target'> {

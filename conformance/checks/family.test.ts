@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Exchange } from '../evidence/evidence.ts'
-import { type Step, step } from '../evidence/step.ts'
+import { type Exchange, type Step, step } from '../evidence/evidence.ts'
 import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
 import { bareTarget } from '../target/read.ts'
-import type { Finding } from './check.ts'
+import {
+  callEach,
+  declared,
+  each,
+  everything,
+  type Finding,
+  family,
+  type Told,
+  thenCoolDown,
+} from './check.ts'
 import type { ChatOptions, CheckContext } from './context.ts'
-import { callEach, declared, each, everything, family, type Told, thenCoolDown } from './family.ts'
 
 const call = step<{ model: string; stream: boolean }>('call')
 const target = bareTarget('http://127.0.0.1:1', 'auto', {})

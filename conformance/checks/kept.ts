@@ -1,10 +1,16 @@
 // Parts of the checks of stored answers, for every dialect that stores them.
 import { refs } from '../dialects/lookup.ts'
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import {
+  type DetailedStep,
+  difference,
+  type Evidence,
+  type Exchange,
+  endText,
+  step,
+} from '../evidence/evidence.ts'
 import { at } from '../evidence/reading.ts'
-import { type DetailedStep, difference, endText, step } from '../evidence/step.ts'
+import { each } from './check.ts'
 import type { CheckContext } from './context.ts'
-import { each } from './family.ts'
 
 /** The call that makes an answer. */
 interface Made extends Readonly<Record<string, string | boolean>> {

@@ -1,12 +1,19 @@
 // Checks of the life of a process: kill, stop, caps, a second process, and new settings.
 
 import { delta, END } from '../dialects/dialect.ts'
-import { ref, refs, servedBy, where } from '../dialects/lookup.ts'
-import { readAnswer } from '../dialects/registry.ts'
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { readAnswer, ref, refs, servedBy, where } from '../dialects/lookup.ts'
+import {
+  type Evidence,
+  type Exchange,
+  endText,
+  listed,
+  recordExchange,
+  type Step,
+  size,
+  step,
+} from '../evidence/evidence.ts'
 import { at, jsonOf, type AnyJson as Row } from '../evidence/reading.ts'
-import { endText, listed, recordExchange, type Step, size, step } from '../evidence/step.ts'
-import { family } from './family.ts'
+import { family } from './check.ts'
 import { LOG, readAll, rowsIn } from './log/parts.ts'
 
 const check = family()

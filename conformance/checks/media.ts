@@ -4,11 +4,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { writeNonce } from '../../mocks/ledger.ts'
 import { scriptedFailure } from '../dialects/dialect.ts'
 import { modelsOf, recordIn, refs, requestIdOf, servedBy, where } from '../dialects/lookup.ts'
+import { difference, endText, recordExchange, step } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { difference, endText, recordExchange, step } from '../evidence/step.ts'
-import { finding } from './check.ts'
+import { callEach, each, family, finding, logicalIds, thenCoolDown } from './check.ts'
 import { wentTo } from './expect.ts'
-import { callEach, each, family, logicalIds, thenCoolDown } from './family.ts'
 
 const check = family()
 

@@ -1,7 +1,6 @@
 // All checks by id. Each file of a family that is imported here declares its checks.
 
-import type { Check } from './check.ts'
-import { declared } from './family.ts'
+import { type Check, declared } from './check.ts'
 import { furtherOf } from './requirements.ts'
 import './messages/stream.ts'
 import './messages/content.ts'

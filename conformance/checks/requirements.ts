@@ -22,7 +22,7 @@ export const SCOPES = [
 const scope = z.enum(SCOPES)
 
 /** Reason why a check runs in its own dialect only; WITHOUT_CHAT has the effect at gateways without chat. */
-export const ONLY = ['calls-no-model', 'whole-run', 'any-dialect', 'chat-fields'] as const
+const ONLY = ['calls-no-model', 'whole-run', 'any-dialect', 'chat-fields'] as const
 
 const requirement = z
   .strictObject({

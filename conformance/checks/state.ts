@@ -1,14 +1,21 @@
 // Checks of threads, containers and other objects that a provider keeps.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import type { DialectName } from '../dialects/dialect.ts'
-import { holdsWords, modelsOf, ref, refs, requestsOf, servedBy, where } from '../dialects/lookup.ts'
-import { dialectOf, isCrossed } from '../dialects/registry.ts'
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import {
+  dialectOf,
+  holdsWords,
+  isCrossed,
+  modelsOf,
+  ref,
+  refs,
+  requestsOf,
+  servedBy,
+  where,
+} from '../dialects/lookup.ts'
+import { type Evidence, type Exchange, endText, listed, step, stepText } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { endText, listed, step, stepText } from '../evidence/step.ts'
-import { finding } from './check.ts'
+import { each, family, finding } from './check.ts'
 import { namesLoss } from './dial/asked.ts'
-import { each, family } from './family.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })
 

@@ -16,13 +16,28 @@ import {
   servedBy,
   where,
 } from '../dialects/lookup.ts'
-import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import {
+  type Evidence,
+  type Exchange,
+  endText,
+  recordExchange,
+  step,
+  stepText,
+} from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { endText, recordExchange, step, stepText } from '../evidence/step.ts'
 import type { Target } from '../target/schema.ts'
-import { doubt, finding } from './check.ts'
+import {
+  callEach,
+  directIds,
+  doubt,
+  each,
+  everything,
+  family,
+  finding,
+  logicalIds,
+  type Told,
+} from './check.ts'
 import { sameAs } from './expect.ts'
-import { callEach, directIds, each, everything, family, logicalIds, type Told } from './family.ts'
 
 const check = family()
 

@@ -48,7 +48,7 @@ export interface OpenExchange {
 }
 
 /** Maximum size of an answer after decompression, bytes. It does not apply if the provider itself sent a long answer. */
-export const MAX_BODY = 12 * 2 ** 20
+const MAX_BODY = 12 * 2 ** 20
 /** Maximum ratio of an answer's bytes to the provider's bytes, because gateways add text to each event. */
 const MAX_GROWTH = 16
 /** Maximum bytes of an answer in all cases, because all of it is held in memory. */

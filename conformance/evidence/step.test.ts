@@ -1,8 +1,7 @@
 // Tests which exchanges of a step a judge sees.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Exchange } from './evidence.ts'
-import { step } from './step.ts'
+import { type Exchange, step } from './evidence.ts'
 
 const read = step('read')
 

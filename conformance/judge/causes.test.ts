@@ -8,8 +8,8 @@ import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
 import { causesOf } from './causes.ts'
 import { html } from './html.ts'
 import { judge, type RunFile, runSchema } from './judge.ts'
-import { markdown } from './markdown.ts'
-import { resultsTable } from './terminal.ts'
+import { resultsTable } from './text.ts'
+import { markdown } from './write.ts'
 
 const STREAMS = ['FLOW-02', 'FLOW-04', 'FLOW-07', 'FLOW-08']
 const BODY = '{"error":{"message":"cannot read properties of undefined"},"id":"01a2070b-8b2b"}'

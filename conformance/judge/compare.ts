@@ -1,6 +1,13 @@
-// Compares two runs and lists improvements and regressions. The same judges judge both runs, so that
-// differences are due to the gateway, not to the suite. Pure.
-import { byFinding } from './baseline.ts'
+// Compares a run with an earlier one, and lists improvements and regressions; the same judges judge both, so that differences
+// are due to the gateway. Compares it also with the baseline: failures that a project knows and has not fixed yet, so they
+// do not fail a run. Each has a reason and an end date. An entry that is no longer needed is an error, so that the list
+// can only get shorter.
+
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { readBounded } from '../../src/shared/bounded.ts'
+import { fileReason } from '../../src/terminal/file-error.ts'
+import { readRequirements, withoutDialect } from '../checks/requirements.ts'
 import type { Outcome, Results, Verdict } from './judge.ts'
 
 /** Requirement, or a finding of a requirement that failed before and fails now. */
@@ -73,4 +80,101 @@ export function comparisonText({ better, worse }: Comparison): string {
   const said = (all: readonly Change[]) =>
     all.map(({ id, was, is }) => `${id} (${was}, now ${is})`).join(', ')
   return `better: ${said(better) || 'nothing'}; worse: ${said(worse) || 'nothing'}`
+}
+
+const schema = z.array(
+  z.strictObject({
+    /**
+     * Requirement such as `KEEP-01`, or one of its findings, such as `KEEP-01/no-secret-in-answers`. Other
+     * findings of the requirement then still fail.
+     */
+    id: z.string(),
+    reason: z.string().min(1),
+    link: z.url().optional(),
+    /** Last day on which the entry is valid. */
+    expires: z.iso.date().optional(),
+  }),
+)
+export type Baseline = z.output<typeof schema>
+
+/** Error about a baseline that cannot be read, with a line for each problem. */
+export class BaselineError extends Error {
+  override readonly name = 'BaselineError'
+}
+
+/** Maximum bytes of a baseline. */
+const MAX_BYTES = 2 ** 19
+
+export function readBaseline(file: string): Baseline {
+  let raw: unknown
+  try {
+    raw = parse(readBounded(file, MAX_BYTES).toString('utf8'))
+  } catch (cause) {
+    throw new BaselineError(`${file}: ${fileReason(cause)}`, { cause })
+  }
+  const parsed = schema.safeParse(raw ?? [])
+  if (!parsed.success)
+    throw new BaselineError(
+      parsed.error.issues.map(({ path, message }) => `${file}: ${path.join('.')}: ${message}`).join('\n'),
+    )
+  const known = new Set(readRequirements().requirements.map(({ id }) => id))
+  const unknown = parsed.data.filter(({ id }) => !known.has(withoutDialect(requirementOf(id))))
+  if (unknown.length > 0)
+    throw new BaselineError(`${file}: no such requirement: ${unknown.map(({ id }) => id).join(', ')}`)
+  return parsed.data
+}
+
+interface Compared {
+  /** Ids of scored failures that are not fully excused. */
+  readonly failed: readonly string[]
+  /** Entries that excuse a failure. */
+  readonly known: readonly string[]
+  /** Entries that have expired, or that name a requirement or finding that does not fail. */
+  readonly stale: readonly string[]
+}
+
+/** Compares a run with a baseline; `today` as `2026-11-21`. */
+export function compareWithBaseline({ verdicts }: Results, baseline: Baseline, today: string): Compared {
+  const failing = verdicts.filter(
+    ({ scored, level, outcome }) =>
+      scored && level === 'MUST' && (outcome === 'fail' || outcome === 'untestable'),
+  )
+  const over = baseline.filter(({ expires }) => expires !== undefined && expires < today).map(({ id }) => id)
+  const ids = baseline.map(({ id }) => id)
+  const valid = new Set(ids.filter((id) => !over.includes(id)))
+  const bad = new Set(failing.flatMap((verdict) => [verdict.id, ...failuresOf(verdict)]))
+  const excused = (verdict: Verdict): boolean => {
+    const those = failuresOf(verdict)
+    return valid.has(verdict.id) || (those.length > 0 && those.every((id) => valid.has(id)))
+  }
+  const tried = new Set(verdicts.filter(({ outcome }) => outcome !== 'disabled').map(({ id }) => id))
+  return {
+    failed: failing.filter((verdict) => !excused(verdict)).map(({ id }) => id),
+    known: ids.filter((id) => valid.has(id) && bad.has(id)),
+    stale: ids.filter((id) => over.includes(id) || (tried.has(requirementOf(id)) && !bad.has(id))),
+  }
+}
+
+/** Returns the failed findings of a verdict, possibly none. */
+const failuresOf = (verdict: Verdict): string[] =>
+  byFinding(verdict)
+    .filter(({ state }) => state === (verdict.outcome === 'fail' ? 'fails' : 'open'))
+    .map(({ id }) => id)
+
+const requirementOf = (id: string): string => id.split('/')[0]!
+
+interface Answered {
+  /** Such as `KEEP-01/no-secret-in-answers`. */
+  readonly id: string
+  /** `open`: the target cannot be shown to be at fault. */
+  readonly state: 'holds' | 'fails' | 'open'
+  readonly findings: Verdict['findings']
+}
+
+/** Returns the groups in order of their first finding. */
+export function byFinding({ findings }: Pick<Verdict, 'findings'>): Answered[] {
+  return [...Map.groupBy(findings, ({ id }) => id)].map(([id, those]) => {
+    const failed = those.some(({ ok, doubt }) => !ok && !doubt)
+    return { id, state: failed ? 'fails' : those.every(({ ok }) => ok) ? 'holds' : 'open', findings: those }
+  })
 }

@@ -5,7 +5,7 @@ import { sentenceOf } from '../checks/check.ts'
 import { checks } from '../checks/registry.ts'
 import { readRequirements, withoutDialect } from '../checks/requirements.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { byFinding } from './baseline.ts'
+import { byFinding } from './compare.ts'
 import type { Verdict } from './judge.ts'
 import type { KeptRun } from './rejudge.ts'
 import { CONTROL, curl, scriptCommand } from './text.ts'
@@ -21,7 +21,7 @@ export interface FailureText {
   readonly again: readonly string[]
 }
 
-export interface Failed {
+interface Failed {
   readonly id: string
   /** Subject of the finding; null if `seen` includes the subject. */
   readonly what: string | null

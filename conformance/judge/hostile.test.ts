@@ -8,11 +8,9 @@ import { test } from 'node:test'
 import { bareTarget } from '../target/read.ts'
 import { html } from './html.ts'
 import type { Results, RunFile, Verdict } from './judge.ts'
-import { junit } from './junit.ts'
-import { comment, markdown } from './markdown.ts'
 import type { KeptRun } from './rejudge.ts'
-import { resultsTable } from './terminal.ts'
-import { writeReports } from './write.ts'
+import { resultsTable } from './text.ts'
+import { comment, junit, markdown, writeReports } from './write.ts'
 
 const STEERING = [
   '\u001b[31m',

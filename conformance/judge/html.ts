@@ -6,8 +6,19 @@ import type { Change, Comparison } from './compare.ts'
 import { type FailureText, failuresOf } from './failures.ts'
 import type { Results, Verdict } from './judge.ts'
 import type { KeptRun } from './rejudge.ts'
-import { causesIn } from './terminal.ts'
-import { block, curl, entryLines, escapeText, exchangeOf, link, MARKS, page, prose, slug } from './text.ts'
+import {
+  block,
+  causesIn,
+  curl,
+  entryLines,
+  escapeText,
+  exchangeOf,
+  link,
+  MARKS,
+  page,
+  prose,
+  slug,
+} from './text.ts'
 
 /** Maximum number of shown exchanges without a failed finding. */
 const MAX_FURTHER_EXCHANGES = 12

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { readRequirements } from '../checks/requirements.ts'
 import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
 import { ownTargets, readTarget } from '../target/read.ts'
-import { compareWithBaseline } from './baseline.ts'
+import { compareWithBaseline } from './compare.ts'
 import { judge, type RunFile } from './judge.ts'
 
 const target = readTarget(join(ownTargets, 'waybill.yaml'))

@@ -13,8 +13,7 @@ import {
   SCOPES,
   withoutDialect,
 } from '../checks/requirements.ts'
-import { requestsOf } from '../dialects/lookup.ts'
-import { inDialect, isCrossed } from '../dialects/registry.ts'
+import { inDialect, isCrossed, requestsOf } from '../dialects/lookup.ts'
 import { type Evidence, REMAINDER } from '../evidence/evidence.ts'
 import { declares, targetSchema } from '../target/schema.ts'
 import { answerIn, causesOf, type Suspect } from './causes.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Results } from './judge.ts'
-import { junit } from './junit.ts'
+import { junit } from './write.ts'
 
 test('junit.xml escapes markup and white space, and writes characters that XML 1.0 forbids as escapes', () => {
   const verdict = {

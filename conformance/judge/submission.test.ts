@@ -19,8 +19,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { clock } from '../../src/shared/clock.ts'
 import { packageFile } from '../../src/shared/package-root.ts'
 import { runCli } from '../../src/test/test-cli.ts'
-import { rejudge } from './rejudge.ts'
-import { EVIDENCE, problemsOf, readAbout, SUBMISSION } from './submission.ts'
+import { EVIDENCE, problemsOf, readAbout, rejudge, SUBMISSION } from './rejudge.ts'
 
 const root = packageFile('conformance/submissions')
 const folders = globSync(`*/*/${SUBMISSION}`, { cwd: root }).map((file) => join(root, file, '..'))

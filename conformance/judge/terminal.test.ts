@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Results, Verdict } from './judge.ts'
-import { resultsTable } from './terminal.ts'
+import { resultsTable } from './text.ts'
 
 test('requirements that do not apply for the same reason are listed on one line', () => {
   const inapplicable = (id: string, reason: string): Verdict => ({

@@ -1,18 +1,20 @@
-// Texts of reports: plain, as HTML, as commands that repeat a request, and as transcripts of exchanges. Pure.
-
+// Texts of reports: plain, as HTML, as commands that repeat a request, as transcripts of exchanges, and as a table for a
+// terminal. Pure.
 import { readFileSync } from 'node:fs'
+import { styleText } from 'node:util'
+import measure from 'fast-string-truncated-width'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { packageFile } from '../../src/shared/package-root.ts'
 import { escaped, safeJson } from '../../src/terminal/clean.ts'
-import type { Exchange } from '../evidence/evidence.ts'
-import { stepText } from '../evidence/step.ts'
-import type { Verdict } from './judge.ts'
+import { readProfile } from '../checks/requirements.ts'
+import { type Exchange, stepText } from '../evidence/evidence.ts'
+import type { Outcome, Results, Verdict } from './judge.ts'
 
 /**
  * Returns the text as a single line, without terminal control sequences and CI commands. A CI command has no
  * effect even if the terminal wraps the line.
  */
-export const oneLine = (text: string): string => defused(escaped(text.replace(/\s+/g, ' ')))
+const oneLine = (text: string): string => defused(escaped(text.replace(/\s+/g, ' ')))
 
 /** Returns safe text that keeps line breaks and tabs. */
 export const manyLines = (text: string): string =>
@@ -125,7 +127,7 @@ const quoted = (word: string): string =>
 const variable = (name: string): string => name.replace(/[^A-Za-z0-9]/g, '_').toUpperCase()
 
 /** Returns the anchor of `#3` or `@7`; `of` distinguishes the checks. */
-export const anchor = (of: string, ref: string): string => `${of}-${ref.replace('#', 'c').replace('@', 'w')}`
+const anchor = (of: string, ref: string): string => `${of}-${ref.replace('#', 'c').replace('@', 'w')}`
 export const link = (of: string, ref: string): string =>
   `<a href="#${anchor(of, ref)}">${escapeText(ref)}</a>`
 
@@ -171,3 +173,110 @@ const head = (headers: Readonly<Record<string, string>>): string =>
   Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}`)
     .join('\n')
+
+type Style = Parameters<typeof styleText>[0]
+
+/** Mark and colour of each outcome, so that colour alone never carries the meaning. */
+const LOOKS: Readonly<Record<Outcome, readonly [mark: string, style: Style]>> = {
+  pass: ['✓', 'green'],
+  fail: ['✗', 'red'],
+  warn: ['!', 'yellow'],
+  'not-applicable': ['–', 'gray'],
+  untestable: ['?', 'red'],
+  'harness-error': ['‼', 'magenta'],
+  disabled: ['·', 'gray'],
+}
+
+/** Outcomes without their own line. */
+const UNLISTED: ReadonlySet<Outcome> = new Set(['not-applicable', 'disabled'])
+
+/**
+ * Beginning of the most common reason why a requirement does not apply. The names of capabilities follow it.
+ */
+const UNDECLARED = 'the target file does not declare'
+
+const INDENT = '    '
+
+/** Returns causes of several failures: `27 of 35: each streamed call was answered with 500 {…}`. */
+export const causesIn = ({ causes, verdicts }: Pick<Results, 'causes' | 'verdicts'>): string[] => {
+  const failed = verdicts.filter(({ outcome }) => ['fail', 'warn', 'untestable'].includes(outcome)).length
+  return causes.map(({ what, verdicts: explained }) => `${explained.length} of ${failed}: ${what}`)
+}
+
+interface TerminalOptions {
+  readonly color: boolean
+  /** Width of the terminal, cells. */
+  readonly columns: number
+}
+
+/**
+ * Returns the whole report: one line for each verdict, with a reason unless the verdict is a pass.
+ * Requirements that do not apply for the same reason share a line; disabled requirements are only counted.
+ */
+export function resultsTable(results: Results, { color, columns }: TerminalOptions): string {
+  const paint = (style: Style, text: string) =>
+    color ? styleText(style, text, { validateStream: false }) : text
+  const width = Math.max(20, columns - INDENT.length)
+  /** Wraps text into at most three lines, between words if possible. Longer text ends in an ellipsis. */
+  const wrap = (text: string): string[] => {
+    const lines: string[] = []
+    let rest = text
+    while (lines.length < 2 && measure(rest).width > width) {
+      const { index } = measure(rest, { limit: width })
+      const space = rest.lastIndexOf(' ', index)
+      const cut = space > index / 2 ? space : index
+      lines.push(rest.slice(0, cut))
+      rest = rest.slice(cut).trimStart()
+    }
+    const { index, truncated } = measure(rest, { limit: width, ellipsis: '…' })
+    return [...lines, truncated ? `${rest.slice(0, index)}…` : rest]
+  }
+  const line = ({ id, slug, outcome, level, reason, scored }: Verdict): string => {
+    const [mark, style] = LOOKS[outcome]
+    const head = `${paint(style, mark)} ${id.padEnd(8)} ${slug.padEnd(34)}`
+    const said =
+      outcome === 'pass'
+        ? ''
+        : `${outcome}${level === 'SHOULD' ? ', SHOULD' : ''}${scored ? '' : ', not scored'}`
+    const lines = [said === '' ? head.trimEnd() : `${head} ${paint(style, said)}`]
+    if (outcome !== 'pass') lines.push(...wrap(oneLine(reason)).map((part) => `${INDENT}${part}`))
+    return lines.join('\n')
+  }
+  const { target, profile, set, live, conclusion, reason, counts, inferences, duration } = results
+  const seconds = (duration / 1000).toFixed(1)
+  const { untested } = readProfile(profile)
+  const said = Object.entries(counts).filter(([, count]) => count > 0)
+  const inapplicable = Map.groupBy(
+    results.verdicts.filter(({ outcome }) => outcome === 'not-applicable'),
+    ({ reason }) => (reason.startsWith(UNDECLARED) ? `${UNDECLARED} what they need` : oneLine(reason)),
+  )
+  const style: Style = conclusion === 'conformant' ? 'green' : conclusion === 'partial' ? 'yellow' : 'red'
+  return [
+    '',
+    oneLine(`${target.name}${target.version ? ` ${target.version}` : ''}, profile ${profile}, set ${set}`),
+    '',
+    ...results.verdicts.filter(({ outcome }) => !UNLISTED.has(outcome)).map(line),
+    ...[...inapplicable].flatMap(([reason, verdicts]) => [
+      paint('gray', `– not applicable: ${verdicts.map(({ id }) => id).join(' ')}`),
+      ...wrap(reason).map((part) => `${INDENT}${part}`),
+    ]),
+    '',
+    ...causesIn(results).flatMap((cause) => wrap(oneLine(cause))),
+    ...wrap(`${conclusion}: ${oneLine(reason)}`).map((part, index) =>
+      index === 0 ? part.replace(conclusion, paint(['bold', style], conclusion)) : part,
+    ),
+    said.map(([outcome, count]) => `${count} ${outcome}`).join(', '),
+    ...(live
+      ? [
+          `${live.made.calls} calls of at most ${live.announced.calls}; the answers reported ${live.reported.output_tokens} tokens of output, of at most ${live.announced.output_tokens}, and ${live.reported.input_tokens} of input; ${seconds} s`,
+        ]
+      : [
+          `${inferences.total} calls to providers, ${inferences.accounted} of them attributed to a check; ${seconds} s`,
+          target.sealed
+            ? 'Sealed: the gateway could reach nothing but the mock.'
+            : 'Not sealed, as only an image can be: calls to other destinations than the mock would not be seen.',
+        ]),
+    ...wrap(untested ?? ''),
+    '',
+  ].join('\n')
+}

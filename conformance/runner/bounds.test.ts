@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MAX_WITHOUT_END } from '../checks/context.ts'
 import type { Evidence } from '../evidence/evidence.ts'
-import { openBounds } from './bounds.ts'
+import { openBounds } from './limits.ts'
 
 /** Returns evidence of a check with the maximum number of answers without an end that a run may have. */
 const silent = (check: string, facts: Evidence['facts']) => {

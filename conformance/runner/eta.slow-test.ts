@@ -19,14 +19,14 @@ const GATEWAYS: readonly [what: string, target: Target][] = [
   ['the reference', { ...chatOnly, start: { inproc: 'selftest/reference' } }],
   [
     'a gateway that waits 600 ms before each request',
-    { ...chatOnly, start: { inproc: 'selftest/in-process#slow' } },
+    { ...chatOnly, start: { inproc: 'selftest/start#slow' } },
   ],
   [
     'a gateway that does not use a failed target for two seconds',
     {
       ...chatOnly,
       capabilities: { ...chatOnly.capabilities, cooldown_ms: 2_000 },
-      start: { inproc: 'selftest/in-process#cools-down-for-two-seconds' },
+      start: { inproc: 'selftest/start#cools-down-for-two-seconds' },
     },
   ],
 ]

@@ -1,5 +1,5 @@
 // Entry point `waybill/conformance`: the suite as a library.
-export { type Baseline, compareWithBaseline, readBaseline } from '../judge/baseline.ts'
+export { type Baseline, compareWithBaseline, readBaseline } from '../judge/compare.ts'
 export type { Conclusion, Outcome, Results, Verdict } from '../judge/judge.ts'
 export { rejudge as judge } from '../judge/rejudge.ts'
 export { StartError } from '../target/instance.ts'

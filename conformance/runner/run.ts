@@ -18,15 +18,14 @@ import {
   requirementsFor,
   withoutDialect,
 } from '../checks/requirements.ts'
-import { inDialect } from '../dialects/registry.ts'
+import { inDialect } from '../dialects/lookup.ts'
 import { type Evidence, REMAINDER } from '../evidence/evidence.ts'
 import { judge, type Results, type RunFile } from '../judge/judge.ts'
 import { jsonFile } from '../judge/text.ts'
 import { StartError } from '../target/instance.ts'
 import { declares, type Target } from '../target/schema.ts'
-import { MAX_RUN_MS, openBounds } from './bounds.ts'
 import { type GatewayPace, usually } from './eta.ts'
-import { isHere, type LiveSpending, type Meter, openMeter, plan } from './live.ts'
+import { isHere, type LiveSpending, MAX_RUN_MS, type Meter, openBounds, openMeter, plan } from './limits.ts'
 import { openWorker, type Worker } from './worker.ts'
 
 /**

@@ -9,7 +9,7 @@ import { parse } from 'yaml'
 import { parseExactIntegers } from '../../src/shared/exact-json.ts'
 import type { Further, Profile } from '../checks/requirements.ts'
 import type { AnyJson } from '../evidence/reading.ts'
-import type { InProcess } from '../target/in-process.ts'
+import type { InProcess } from '../target/local.ts'
 import type { Target } from '../target/schema.ts'
 import { startWaybill } from './reference.ts'
 import {

@@ -7,11 +7,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type AnyJson, jsonOf } from '../evidence/reading.ts'
-import type { InProcess } from '../target/in-process.ts'
+import type { InProcess } from '../target/local.ts'
 import { type Target, targetSchema } from '../target/schema.ts'
 
 /** Parts of one answer, in any dialect. A fault changes these parts, or the events and bodies made from them. */
-export interface ModelAnswer {
+interface ModelAnswer {
   words: string[]
   /** Arguments of the forced tool; null without one. */
   tool: { id: string; name: string; arguments: string } | null
@@ -79,7 +79,7 @@ export const modelServer =
 export const serverTarget = (name: string): Target =>
   targetSchema.parse({
     name,
-    start: { inproc: `selftest/in-process#${name}` },
+    start: { inproc: `selftest/start#${name}` },
     files: { port: '{{port}}' },
     providers: {},
     models: { call: SERVED_MODEL },

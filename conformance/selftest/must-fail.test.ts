@@ -5,8 +5,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { checks } from '../checks/registry.ts'
 import { withoutDialect } from '../checks/requirements.ts'
-import { mustFail } from './must-fail/registry.ts'
-import { mustPass } from './must-pass/registry.ts'
+import { mustFail, mustPass } from './registry.ts'
 import { requirementOf, tryMustFail } from './run.ts'
 
 test('every check has a must-fail gateway, and every must-fail gateway has a check (SUITE-04)', () => {

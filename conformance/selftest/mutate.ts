@@ -23,8 +23,7 @@
 // a list), `rotate` (exchanges values), `stringify`, `reverse` (the order of the members at the top). They apply if
 // `where` holds. `text` changes the text instead, `doubles` rounds all numbers, `indent` writes the JSON with spaces.
 // For events, also: `match` and `index` choose events, `drop` and `twice`.
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { TESTED_DIALECTS } from '../dialects/dialect.ts'
@@ -361,21 +360,4 @@ export function readRows(file: string): Readonly<Record<string, MustFail & MustP
       rowOf(`${file}: ${name}`, { ...{ of, at, on, mayWarn, profile }, ...(given as object) }),
     ]),
   )
-}
-
-/** Reads the tables of a folder by their file: rows of *.yaml, and the object `member` of other files. */
-export async function readTables<Row>(
-  folder: string,
-  member: string,
-): Promise<Map<string, Readonly<Record<string, Row>>>> {
-  const tables = new Map<string, Readonly<Record<string, Row>>>()
-  for (const file of readdirSync(folder)) {
-    const path = join(folder, file)
-    if (file !== 'registry.ts')
-      tables.set(
-        file,
-        file.endsWith('.yaml') ? (readRows(path) as Record<string, Row>) : (await import(path))[member],
-      )
-  }
-  return tables
 }

@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 import { stateOf, watchConfig } from '../../src/commands/serve.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { createGateway, type Gateway } from '../../src/gateway/create-gateway.ts'
-import type { InProcess } from '../target/in-process.ts'
+import type { InProcess } from '../target/local.ts'
 
 /** Starts the gateway with a configuration in `directory`. Rejects like `createGateway` and `loadConfig`. */
 export async function startWaybill(

@@ -5,7 +5,7 @@ import { sentenceOf } from '../checks/check.ts'
 import { checks } from '../checks/registry.ts'
 import { type Further, type Requirement, readRequirements, requirementsFor } from '../checks/requirements.ts'
 import type { DialectName } from '../dialects/dialect.ts'
-import { byFinding } from '../judge/baseline.ts'
+import { byFinding } from '../judge/compare.ts'
 import type { Outcome, Verdict } from '../judge/judge.ts'
 import { conform } from '../runner/run.ts'
 import { StartError } from '../target/instance.ts'
@@ -13,8 +13,7 @@ import { readTarget } from '../target/read.ts'
 import type { Target } from '../target/schema.ts'
 import type { MustFail } from './gateway.ts'
 import { serverTarget } from './model-server.ts'
-import { mustFail } from './must-fail/registry.ts'
-import { mustPass } from './must-pass/registry.ts'
+import { mustFail, mustPass } from './registry.ts'
 
 /** Result of a must-fail gateway. A finding whose words do not lead to the fault counts as one that did not catch it. */
 export interface MustFailResult {
@@ -35,13 +34,13 @@ const UNREACHED = 'SUITE-01'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-const RUN = '{{project}}/conformance/selftest/command.ts'
+const RUN = '{{project}}/conformance/selftest/start.ts'
 
 /** Returns the reference target with this gateway instead of the reference. */
 export function targetOf(name: string, { asCommand = false }: Pick<MustFail, 'asCommand'> = {}): Target {
   const target = readTarget(here('../targets/waybill.inproc.yaml'))
   const command = ['{{node}}', '--import', '{{project}}/node_modules/tsx/dist/loader.mjs', RUN, name]
-  const start = asCommand ? { command } : { inproc: `selftest/in-process#${name}` }
+  const start = asCommand ? { command } : { inproc: `selftest/start#${name}` }
   // Some must-fail gateways give a key to clients without one.
   return { ...target, name, start, env: { ...target.env, ADMIN_KEY: '{{key.admin}}' } }
 }
@@ -146,7 +145,7 @@ async function judgeMustPass(
   const held = target({
     ...whole,
     dialects: { ...all, ...kept },
-    start: { inproc: `selftest/in-process#${name}` },
+    start: { inproc: `selftest/start#${name}` },
   })
   const besides = on.length > 0 && held.dialects.chat !== false
   const there = besides ? requirementsFor(readRequirements(), 'observable', held).filter(isOn(on)) : null

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { runCommand } from './command.ts'
 import type { Process } from './instance.ts'
+import { runCommand } from './local.ts'
 
 /**
  * Starts a shell that runs `worker` in the background and then `meanwhile`. Resolves when its output has

@@ -7,8 +7,8 @@ import { delimiter, join } from 'node:path'
 import { holdsCredential } from '../../src/shared/plain-address.ts'
 import { type Seen, sendRequest } from '../evidence/http-client.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { atExit } from './command.ts'
 import { StartError } from './instance.ts'
+import { atExit } from './local.ts'
 import { fillIn, type Target, type Values } from './schema.ts'
 
 type Install = NonNullable<Target['install']>

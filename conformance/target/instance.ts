@@ -35,7 +35,7 @@ export interface Running {
 }
 
 /** Files of an instance, named by paths below its directory. */
-export interface Files {
+interface Files {
   list(): Promise<ReadonlyMap<string, FileFacts>>
   /** Returns null if there is no such file. */
   read(name: string): Promise<string | null>
@@ -91,7 +91,7 @@ export const filesIn = (directory: string): Files => ({
 })
 
 /** Returns all files: path below the directory -> facts. */
-export function filesBelow(directory: string): Map<string, FileFacts> {
+function filesBelow(directory: string): Map<string, FileFacts> {
   const paths = readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))

@@ -12,9 +12,9 @@ import { createMockProviders, type MockProviders } from '../../mocks/server/crea
 import type { ScriptedAnswer } from '../../mocks/server/script.ts'
 import { secondKeyOf } from '../../mocks/server/secrets.ts'
 import { clock, sleep } from '../../src/shared/clock.ts'
-import { atExit } from './command.ts'
 import { type Container, type Containers, openContainers, ownImage } from './containers.ts'
 import { StartError } from './instance.ts'
+import { atExit } from './local.ts'
 import type { Target, Values } from './schema.ts'
 
 /** Interface of the mock, in this process or over its control port. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
-import { reservePort } from './port.ts'
+import { reservePort } from './local.ts'
 
 test('a reserved port cannot be reserved again before its release', async () => {
   const held = await Promise.all(Array.from({ length: 400 }, reservePort))

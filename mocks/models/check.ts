@@ -22,7 +22,7 @@ interface ModelProblem {
 const CHARACTERS_PER_TOKEN = 4
 
 /** Returns a low estimate of the tokens in a body; files and pictures are not counted. */
-export function tokensIn(body: unknown): number {
+function tokensIn(body: unknown): number {
   let characters = 0
   const walk = (value: unknown): void => {
     if (typeof value === 'string') characters += value.length

@@ -49,7 +49,7 @@ const bare = (description: string, parts: readonly Part[]): Scenario => ({
 /** Returns the index of the first byte that continues a character. */
 const insideCharacter = (bytes: Uint8Array): number => bytes.findIndex((byte) => byte >> 6 === 0b10)
 
-export const faults: Readonly<Record<string, Scenario>> = {
+const faults: Readonly<Record<string, Scenario>> = {
   'error-in-stream': {
     description: 'an error inside an answer that began with 200',
     shape: "OpenRouter's and OpenAI's streams",
@@ -126,7 +126,7 @@ const refused = (
 
 const busy = 'Too many requests for now. This is a synthetic refusal.'
 
-export const refusals: Readonly<Record<string, Scenario>> = {
+const refusals: Readonly<Record<string, Scenario>> = {
   '400': refused(
     400,
     'invalid_request',
@@ -184,7 +184,7 @@ const counted = (words: number): string[] => Array.from({ length: words }, (_, i
 
 const MEBIBYTE = 1024 * 1024
 
-export const speeches: Readonly<Record<string, Scenario>> = {
+const speeches: Readonly<Record<string, Scenario>> = {
   plain: spoken('a short text'),
   strict: {
     ...spoken('a short text; a top-level field that the provider does not know is refused as it would'),

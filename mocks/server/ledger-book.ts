@@ -38,7 +38,7 @@ const MAX_LEDGER_BYTES = 256 * 1024 * 1024
 const ENTRIES_PER_MEASUREMENT = 256
 
 /** Maximum bytes stored of an answer; more bytes are only counted. */
-export const KEPT_BYTES = 256 * 1024
+const KEPT_BYTES = 256 * 1024
 
 export function createLedgerBook({ mask }: Pick<Secrets, 'mask'>, limit = MAX_LEDGER_BYTES): LedgerBook {
   let book: OpenEntry[] = []

@@ -20,7 +20,7 @@ export interface AgentCall {
 }
 
 /** Agent's way to use one dialect. */
-export interface Way {
+interface Way {
   /** True if `waybill run` starts the agent and passes the gateway's address. */
   readonly launched?: true
   readonly env?: (place: RunParameters) => Readonly<Record<string, string>>

@@ -76,7 +76,7 @@ export async function wrk(
   }
 }
 
-export interface Use {
+interface Use {
   /** Processor time in ms since the process began. */
   readonly main: number
   readonly all: number

@@ -3,7 +3,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Results } from '../../conformance/judge/judge.ts'
-import { type About, readAbout, SUBMISSION } from '../../conformance/judge/submission.ts'
+import { type About, readAbout, SUBMISSION } from '../../conformance/judge/rejudge.ts'
 import { badge } from '../../conformance/judge/write.ts'
 
 interface Submitted {

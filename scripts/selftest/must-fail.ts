@@ -13,7 +13,7 @@ import {
   requirementsFor,
   withoutDialect,
 } from '../../conformance/checks/requirements.ts'
-import { fileOf, mustFail } from '../../conformance/selftest/must-fail/registry.ts'
+import { fileOf, mustFail } from '../../conformance/selftest/registry.ts'
 import { type MustFailResult, requirementOf, tryMustFail } from '../../conformance/selftest/run.ts'
 import { GUARDS } from './pages.ts'
 import { type MustFailResults, readMustFail, type Sample, sample, writeMustFail } from './results.ts'

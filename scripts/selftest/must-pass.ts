@@ -8,7 +8,7 @@ import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { fileOf, mustPass } from '../../conformance/selftest/must-pass/registry.ts'
+import { fileOf, mustPass } from '../../conformance/selftest/registry.ts'
 import { type MustPassResult, tryMustPass } from '../../conformance/selftest/run.ts'
 import {
   type MustPassResults,

@@ -1,8 +1,7 @@
 // Formats the results of the gateways that test the suite as Markdown pages of the site. Pure.
 import { checks } from '../../conformance/checks/registry.ts'
 import { withoutDialect } from '../../conformance/checks/requirements.ts'
-import { fileOf, mustFail } from '../../conformance/selftest/must-fail/registry.ts'
-import { mustPass } from '../../conformance/selftest/must-pass/registry.ts'
+import { fileOf, mustFail, mustPass } from '../../conformance/selftest/registry.ts'
 import type { MustFailResults, MustPassResults } from './results.ts'
 
 /** Findings that no gateway can fail, each with the reason why the check has it. */

@@ -12,8 +12,8 @@ import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { PROFILES } from '../../conformance/checks/requirements.ts'
 import { type Conformed, type ConformOptions, conform } from '../../conformance/runner/run.ts'
+import { reservePort } from '../../conformance/target/local.ts'
 import { valuesOf } from '../../conformance/target/mock.ts'
-import { reservePort } from '../../conformance/target/port.ts'
 import { ownTargets, readTarget } from '../../conformance/target/read.ts'
 import { type Started, start } from '../../conformance/target/start.ts'
 import { onlyOption } from './results.ts'
@@ -29,7 +29,10 @@ const WAYS: Readonly<Record<string, Way>> = {
   command: (options) => conform({ ...options, target: target('waybill') }),
   image: (options) => conform({ ...options, target: target('waybill.image') }),
   control: (options) =>
-    conform({ ...options, target: { ...target('waybill.inproc'), start: { inproc: 'selftest/control' } } }),
+    conform({
+      ...options,
+      target: { ...target('waybill.inproc'), start: { inproc: 'selftest/start#control' } },
+    }),
   url: (options) => conformByUrl({ ...options, target: target('waybill.inproc') }),
 }
 /** Kinds of runs in which every check applies, because the suite can reach all parts of the gateway. */

@@ -265,7 +265,7 @@ test('a crash after a hostile request is a failure; the target is restarted and 
   const report = join(root, 'crashed')
   const text = readFileSync(join(TARGETS, 'waybill.source.yaml'), 'utf8')
     .replace('extends: waybill.yaml', `extends: ${join(TARGETS, 'waybill.yaml')}`)
-    .replace('src/cli.ts', 'conformance/selftest/command.ts')
+    .replace('src/cli.ts', 'conformance/selftest/start.ts')
     .replace(/- serve\n\s+- --config\n\s+- waybill.yaml/, '- crashes')
   const args = ['--only', 'ROUTE-01,FAIL-06', 'CAT-01', 'CAT-03', '--report', report]
   const { code, out, err } = await waybill('conform', write(text), ...args)
@@ -330,9 +330,7 @@ describe('a baseline', () => {
   const judge = (baseline: string) => waybill('judge', report, '--baseline', write(baseline))
 
   before(async () => {
-    const file = write(
-      `extends: ${TARGETS}/waybill.yaml\nstart: { inproc: selftest/in-process#advertises }\n`,
-    )
+    const file = write(`extends: ${TARGETS}/waybill.yaml\nstart: { inproc: selftest/start#advertises }\n`)
     const { code, out } = await waybill('conform', file, '--only', 'TELL-05', 'CAT-01', '--report', report)
     assert.match(out, /not conformant: 1 failed: TELL-05/)
     assert.equal(code, 1)

@@ -16,21 +16,23 @@ import { type DialectName, TESTED_DIALECTS } from '../../conformance/dialects/di
 import {
   type Baseline,
   BaselineError,
+  type Comparison,
+  compare,
   compareWithBaseline,
+  comparisonText,
   readBaseline,
-} from '../../conformance/judge/baseline.ts'
-import { type Comparison, compare, comparisonText } from '../../conformance/judge/compare.ts'
+} from '../../conformance/judge/compare.ts'
 import type { Results } from '../../conformance/judge/judge.ts'
-import { EvidenceError, rejudge } from '../../conformance/judge/rejudge.ts'
 import {
+  EvidenceError,
   isSubmission,
   pack,
   problemsOf,
+  rejudge,
   SUBMISSION,
   SubmissionError,
-} from '../../conformance/judge/submission.ts'
-import { resultsTable } from '../../conformance/judge/terminal.ts'
-import { manyLines } from '../../conformance/judge/text.ts'
+} from '../../conformance/judge/rejudge.ts'
+import { manyLines, resultsTable } from '../../conformance/judge/text.ts'
 import { clearReports, writeReports } from '../../conformance/judge/write.ts'
 import { inTime, type TimeLeft, timeLeft } from '../../conformance/runner/eta.ts'
 import { conform as run, SUITE, spendingOf } from '../../conformance/runner/run.ts'

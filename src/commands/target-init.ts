@@ -7,8 +7,13 @@ import { stringify } from 'yaml'
 import { checks } from '../../conformance/checks/registry.ts'
 import type { Profile } from '../../conformance/checks/requirements.ts'
 import { inTime, timeLeft, usualCalls } from '../../conformance/runner/eta.ts'
-import { type GuessedLog, guessLog } from '../../conformance/runner/guess-log.ts'
-import { applying, lookAt, type Preflight } from '../../conformance/runner/preflight.ts'
+import {
+  applying,
+  type GuessedLog,
+  guessLog,
+  lookAt,
+  type Preflight,
+} from '../../conformance/runner/preflight.ts'
 import { readTarget, targetSchemaFile } from '../../conformance/target/read.ts'
 import { type Target, targetSchema } from '../../conformance/target/schema.ts'
 import { holdsCredential } from '../shared/plain-address.ts'

@@ -3,18 +3,24 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ScriptedAnswer } from '../../../mocks/server/script.ts'
 import type { DialectName } from '../../dialects/dialect.ts'
-import { everyModel, modelsOf, refs, servedBy } from '../../dialects/lookup.ts'
-import { dialectOf, isCrossed, readAnswer, readSent } from '../../dialects/registry.ts'
-import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import {
+  dialectOf,
+  everyModel,
+  isCrossed,
+  modelsOf,
+  readAnswer,
+  readSent,
+  refs,
+  servedBy,
+} from '../../dialects/lookup.ts'
+import { type Evidence, type Exchange, listed, step, stepText } from '../../evidence/evidence.ts'
 import { type AnyJson, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { listed, step, stepText } from '../../evidence/step.ts'
 import { type Contradictions, contradictions } from '../agreement.ts'
-import { doubt, type Finding, finding } from '../check.ts'
+import { callEach, doubt, each, type Finding, family, finding, type Told, thenCoolDown } from '../check.ts'
 import { endsInError, sameAs } from '../expect.ts'
-import { callEach, each, family, type Told, thenCoolDown } from '../family.ts'
 import { sameAnswer } from '../flow/parts.ts'
+import { INCLUDE } from '../log/parts.ts'
 import { message, response } from '../responses/parts.ts'
-import { INCLUDE } from '../use/parts.ts'
 
 const check = family()
 

@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parseExact } from '../../../src/shared/exact-json.ts'
 import { type DialectName, delta, END } from '../../dialects/dialect.ts'
+import { step } from '../../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
-import { step } from '../../evidence/step.ts'
-import { each, everything, family } from '../family.ts'
+import { each, everything, family } from '../check.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages', relays: true })
 

@@ -1,10 +1,9 @@
 // Checks of what returns to a provider: tool calls and sealed reasoning.
 import { isDeepStrictEqual } from 'node:util'
-import { modelsOf, refs, servedBy } from '../../dialects/lookup.ts'
-import { isCrossed, readAnswer } from '../../dialects/registry.ts'
+import { isCrossed, modelsOf, readAnswer, refs, servedBy } from '../../dialects/lookup.ts'
+import { listed, step } from '../../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
-import { listed, step } from '../../evidence/step.ts'
-import { each, family } from '../family.ts'
+import { each, family } from '../check.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })
 

@@ -1,12 +1,11 @@
 // Checks of what a record says about a translated call: losses, and the caller.
 
 import { isDeepStrictEqual } from 'node:util'
-import { modelsOf, refs, requestsOf, servedBy } from '../../dialects/lookup.ts'
-import { dialectOf } from '../../dialects/registry.ts'
+import { dialectOf, modelsOf, refs, requestsOf, servedBy } from '../../dialects/lookup.ts'
+import { endText, recordExchange, step, stepText } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { endText, recordExchange, step, stepText } from '../../evidence/step.ts'
-import { each, family, type Told } from '../family.ts'
-import { pairs, recordAfter } from '../use/parts.ts'
+import { each, family, type Told } from '../check.ts'
+import { pairs, recordAfter } from '../log/parts.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })
 

@@ -1,12 +1,10 @@
 // Checks that the wishes of a request reach the provider across dialects.
 import { isDeepStrictEqual } from 'node:util'
 import type { DialectName } from '../../dialects/dialect.ts'
-import { modelsOf, requestsOf } from '../../dialects/lookup.ts'
-import { providerDialectOf } from '../../dialects/registry.ts'
-import type { Exchange } from '../../evidence/evidence.ts'
+import { modelsOf, providerDialectOf, requestsOf } from '../../dialects/lookup.ts'
+import { type Exchange, step } from '../../evidence/evidence.ts'
 import { type AnyJson, jsonOf } from '../../evidence/reading.ts'
-import { step } from '../../evidence/step.ts'
-import { each, family } from '../family.ts'
+import { each, family } from '../check.ts'
 import { type AskedFor, askedFor, namesLoss } from './asked.ts'
 
 const check = family()

@@ -1,14 +1,11 @@
 // Checks of providers that fail, fall silent or refuse a parameter.
 
 import { delta } from '../../dialects/dialect.ts'
-import { askedModel, ref, refs, requestsOf, where } from '../../dialects/lookup.ts'
-import { readAnswer } from '../../dialects/registry.ts'
-import type { Exchange } from '../../evidence/evidence.ts'
+import { askedModel, readAnswer, ref, refs, requestsOf, where } from '../../dialects/lookup.ts'
+import { type Exchange, endText, step } from '../../evidence/evidence.ts'
 import { jsonOf } from '../../evidence/reading.ts'
-import { endText, step } from '../../evidence/step.ts'
 import { declares, type Target } from '../../target/schema.ts'
-import { absent, finding } from '../check.ts'
-import { callEach, each, family, type Told } from '../family.ts'
+import { absent, callEach, each, family, finding, type Told } from '../check.ts'
 import { endSeen, isVisible, ordinaryCall, pace } from '../flow/parts.ts'
 
 const check = family()

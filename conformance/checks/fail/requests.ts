@@ -1,13 +1,12 @@
 // Checks of errors, of malformed, large and hostile requests, and of refusals.
 
 import { scriptedFailure } from '../../dialects/dialect.ts'
-import { everyModel, ref, refs, servedBy } from '../../dialects/lookup.ts'
-import { dialectOf } from '../../dialects/registry.ts'
+import { dialectOf, everyModel, ref, refs, servedBy } from '../../dialects/lookup.ts'
+import { endText, step } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { endText, step } from '../../evidence/step.ts'
+import { callEach, each, family, type Told, thenCoolDown } from '../check.ts'
 import type { CheckContext } from '../context.ts'
 import { answersWith, retryAfter } from '../expect.ts'
-import { callEach, each, family, type Told, thenCoolDown } from '../family.ts'
 import { isStillThere, malformed, post } from '../server/parts.ts'
 
 const check = family()

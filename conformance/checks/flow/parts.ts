@@ -3,11 +3,9 @@
 // limit, so that other work on the machine does not fail a correct gateway.
 import { isDeepStrictEqual } from 'node:util'
 import type { Reading } from '../../dialects/dialect.ts'
-import { refs, servedBy } from '../../dialects/lookup.ts'
-import { isCrossed, readAnswer, readSent } from '../../dialects/registry.ts'
-import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { isCrossed, readAnswer, readSent, refs, servedBy } from '../../dialects/lookup.ts'
+import { type Evidence, type Exchange, endText, step, stepText } from '../../evidence/evidence.ts'
 import { jsonValue, readEvents } from '../../evidence/reading.ts'
-import { endText, step, stepText } from '../../evidence/step.ts'
 import { doubt, type Finding, finding } from '../check.ts'
 import type { CheckContext, OpenCall } from '../context.ts'
 

@@ -1,9 +1,9 @@
 // Checks of streams from scenarios of the mocks: how they are cut into chunks, what is between their events, and
 // how they end.
 import { everyModel } from '../../dialects/lookup.ts'
-import { step } from '../../evidence/step.ts'
+import { step } from '../../evidence/evidence.ts'
+import { callEach, each, everything, family, thenCoolDown } from '../check.ts'
 import { endsInError, sameAs } from '../expect.ts'
-import { callEach, each, everything, family, thenCoolDown } from '../family.ts'
 import { readable, sameAnswer } from './parts.ts'
 
 const check = family()

@@ -2,13 +2,27 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ScriptStep } from '../../../mocks/server/script.ts'
 import { delta, END } from '../../dialects/dialect.ts'
-import { everyModel, recordIn, ref, refs, requestIdOf, servedBy } from '../../dialects/lookup.ts'
-import { dialectOf, readAnswer } from '../../dialects/registry.ts'
-import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import {
+  dialectOf,
+  everyModel,
+  readAnswer,
+  recordIn,
+  ref,
+  refs,
+  requestIdOf,
+  servedBy,
+} from '../../dialects/lookup.ts'
+import {
+  difference,
+  type Evidence,
+  type Exchange,
+  recordExchange,
+  size,
+  step,
+  stepText,
+} from '../../evidence/evidence.ts'
 import { at } from '../../evidence/reading.ts'
-import { difference, recordExchange, size, step, stepText } from '../../evidence/step.ts'
-import { doubt, type Finding, finding } from '../check.ts'
-import { each, family, type Told } from '../family.ts'
+import { doubt, each, type Finding, family, finding, type Told } from '../check.ts'
 import { hasError } from '../log/parts.ts'
 import {
   EVENT_TIMEOUT_MS,

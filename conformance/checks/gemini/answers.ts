@@ -1,12 +1,12 @@
 // Checks of the Gemini dialect: streams, errors, usage and the end of an answer.
 
-import { dialectOf, readAnswer } from '../../dialects/registry.ts'
+import { dialectOf, readAnswer } from '../../dialects/lookup.ts'
+import { endText, step } from '../../evidence/evidence.ts'
 import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { endText, step } from '../../evidence/step.ts'
+import { callEach, each, family } from '../check.ts'
 import type { ChatOptions } from '../context.ts'
-import { callEach, each, family } from '../family.ts'
+import { judgeKinds } from '../log/parts.ts'
 import { GEMINI_USAGE, geminiAnswer, refusedInShape, sameBytes } from '../responses/parts.ts'
-import { judgeKinds } from '../use/parts.ts'
 
 /** Writes an event as Google does, with CR and LF. */
 const geminiEvent = (json: object) => ({ raw: `data: ${JSON.stringify(json)}\r\n\r\n` })

@@ -1,12 +1,11 @@
 // Checks of Google's interactions: the steps of calls and answers, errors, statuses and usage.
 import { isDeepStrictEqual } from 'node:util'
-import { modelsOf } from '../../dialects/lookup.ts'
-import { dialectOf, readAnswer, readSent } from '../../dialects/registry.ts'
+import { dialectOf, modelsOf, readAnswer, readSent } from '../../dialects/lookup.ts'
+import { endText, step } from '../../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { endText, step } from '../../evidence/step.ts'
-import { callEach, each, family } from '../family.ts'
+import { callEach, each, family } from '../check.ts'
+import { judgeKinds } from '../log/parts.ts'
 import { refusedInShape, sameBytes } from '../responses/parts.ts'
-import { judgeKinds } from '../use/parts.ts'
 
 const check = family({ needs: ['interactions'], dialect: 'interactions' })
 

@@ -1,13 +1,11 @@
 // Checks of Google's interactions that are stored: continued, read, deleted, and run in the background.
 
 import { stepwise, UNFINISHED } from '../../dialects/interactions.ts'
-import { holdsWords, modelsOf, refs, requestsOf, servedBy } from '../../dialects/lookup.ts'
-import { isCrossed } from '../../dialects/registry.ts'
-import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { holdsWords, isCrossed, modelsOf, refs, requestsOf, servedBy } from '../../dialects/lookup.ts'
+import { type Evidence, type Exchange, endText, step } from '../../evidence/evidence.ts'
 import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { endText, step } from '../../evidence/step.ts'
 import { declares } from '../../target/schema.ts'
-import { callEach, each, family } from '../family.ts'
+import { callEach, each, family } from '../check.ts'
 import { deleteKept, judgeStore, keptSteps, nothingSpent, unlikeGiven } from '../kept.ts'
 
 const check = family({ needs: ['interactions'], dialect: 'interactions' })

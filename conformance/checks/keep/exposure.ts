@@ -1,9 +1,8 @@
 // Checks of what a gateway shows to the outside: secrets, metadata, and other origins.
 import { ref, refs, requestsOf } from '../../dialects/lookup.ts'
-import { jsonOf } from '../../evidence/reading.ts'
-import { providerKeysIn, secretsGivenAway } from '../../evidence/secrets.ts'
-import { endText, listed, secrets, step, stepText } from '../../evidence/step.ts'
-import { each, family, type Told } from '../family.ts'
+import { endText, listed, secrets, step, stepText } from '../../evidence/evidence.ts'
+import { jsonOf, providerKeysIn, secretsGivenAway } from '../../evidence/reading.ts'
+import { each, family, type Told } from '../check.ts'
 
 const check = family()
 

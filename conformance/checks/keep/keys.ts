@@ -3,12 +3,17 @@
 import { writeNonce } from '../../../mocks/ledger.ts'
 import { secondKeyOf } from '../../../mocks/server/secrets.ts'
 import { ref, refs, requestIdOf, requestsOf } from '../../dialects/lookup.ts'
-import type { Evidence, Exchange } from '../../evidence/evidence.ts'
-import { secretsIn } from '../../evidence/secrets.ts'
-import { endText, type PlainStep, secrets, step } from '../../evidence/step.ts'
+import {
+  type Evidence,
+  type Exchange,
+  endText,
+  type PlainStep,
+  secrets,
+  step,
+} from '../../evidence/evidence.ts'
+import { secretsIn } from '../../evidence/reading.ts'
 import { declares } from '../../target/schema.ts'
-import { doubt, type Finding, finding } from '../check.ts'
-import { each, family, type Told } from '../family.ts'
+import { doubt, each, type Finding, family, finding, type Told } from '../check.ts'
 import { LOG } from '../log/parts.ts'
 
 const check = family()

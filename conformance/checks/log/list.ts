@@ -1,14 +1,11 @@
 // Checks of the list of records: one for each call, pages, filters, sums, and no content.
 
 import { delta, END, scriptedFailure } from '../../dialects/dialect.ts'
-import { idsIn, itemsOf, ref, refs } from '../../dialects/lookup.ts'
-import { readAnswer } from '../../dialects/registry.ts'
-import type { Exchange } from '../../evidence/evidence.ts'
+import { idsIn, itemsOf, readAnswer, ref, refs } from '../../dialects/lookup.ts'
+import { type Exchange, endText, listed, type Step, step } from '../../evidence/evidence.ts'
 import { at, jsonOf, type AnyJson as Row } from '../../evidence/reading.ts'
-import { endText, listed, type Step, step } from '../../evidence/step.ts'
-import { finding } from '../check.ts'
+import { family, finding, type Told } from '../check.ts'
 import type { CheckContext } from '../context.ts'
-import { family, type Told } from '../family.ts'
 import { acceptedCalls, LOG, leaveStream, onRecord, readAll, readLog, rowsIn } from './parts.ts'
 
 const check = family()

@@ -6,6 +6,7 @@ import {
   askedModel,
   namesModel,
   namesProvider,
+  readSent,
   recordIn,
   refs,
   requestIdOf,
@@ -13,13 +14,10 @@ import {
   type servedBy,
   where,
 } from '../../dialects/lookup.ts'
-import { readSent } from '../../dialects/registry.ts'
-import type { Exchange } from '../../evidence/evidence.ts'
+import { type Exchange, listed, type PlainStep, recordExchange, step } from '../../evidence/evidence.ts'
 import { at, jsonOf, type AnyJson as Row } from '../../evidence/reading.ts'
-import { listed, type PlainStep, recordExchange, step } from '../../evidence/step.ts'
-import { doubt, type Finding, finding, type Judging } from '../check.ts'
+import { doubt, each, type Finding, family, finding, type Judging } from '../check.ts'
 import type { ChatOptions } from '../context.ts'
-import { each, family } from '../family.ts'
 import { breakStream, hasError, LOG, leaveStream, readAll, rowsIn } from './parts.ts'
 
 const check = family()

@@ -1,10 +1,9 @@
 // Checks of what Claude Code sends and expects.
 import { isDeepStrictEqual } from 'node:util'
 import { refs } from '../../dialects/lookup.ts'
+import { endText, listed, step } from '../../evidence/evidence.ts'
 import { at } from '../../evidence/reading.ts'
-import { endText, listed, step } from '../../evidence/step.ts'
-import { finding } from '../check.ts'
-import { each, everything, family } from '../family.ts'
+import { each, everything, family, finding } from '../check.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })
 

@@ -1,12 +1,11 @@
 // Checks of the Messages dialect: tool calls, thoughts, files, the system prompt, and the tokens on record.
 import { isDeepStrictEqual } from 'node:util'
-import { modelsOf } from '../../dialects/lookup.ts'
-import { readAnswer } from '../../dialects/registry.ts'
+import { modelsOf, readAnswer } from '../../dialects/lookup.ts'
+import { endText, step } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { endText, step } from '../../evidence/step.ts'
-import { callEach, each, everything, family } from '../family.ts'
+import { callEach, each, everything, family } from '../check.ts'
+import { recordAfter, tokensOnRecord } from '../log/parts.ts'
 import { blocksIn, message } from '../responses/parts.ts'
-import { recordAfter, tokensOnRecord } from '../use/parts.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })
 

@@ -1,11 +1,10 @@
 // Checks of token counts.
 import { nonceIn, writeNonce } from '../../../mocks/ledger.ts'
 import { modelsOf, ref, refs, requestsOf, where } from '../../dialects/lookup.ts'
-import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { type Evidence, type Exchange, endText, step } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { endText, step } from '../../evidence/step.ts'
+import { each, family, type Told } from '../check.ts'
 import type { CheckContext } from '../context.ts'
-import { each, family, type Told } from '../family.ts'
 
 const check = family({ needs: ['counts'], dialect: 'messages' })
 

@@ -1,11 +1,10 @@
 // Checks of the Messages dialect: errors, and the paths that its clients call.
 
-import { everyModel, ref, saysWhen } from '../../dialects/lookup.ts'
-import { dialectOf } from '../../dialects/registry.ts'
+import { dialectOf, everyModel, ref, saysWhen } from '../../dialects/lookup.ts'
+import { endText, step } from '../../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
-import { endText, step } from '../../evidence/step.ts'
+import { callEach, each, everything, family, thenCoolDown } from '../check.ts'
 import { answersWith } from '../expect.ts'
-import { callEach, each, everything, family, thenCoolDown } from '../family.ts'
 import { malformed, post } from '../server/parts.ts'
 
 const check = family({ needs: ['messages'], dialect: 'messages' })

@@ -1,11 +1,10 @@
 // Checks of the Messages dialect: the events of a translated stream, and whole answers to the same calls.
 
 import { delta } from '../../dialects/dialect.ts'
-import { everyModel, modelsOf } from '../../dialects/lookup.ts'
-import { dialectOf, readAnswer, readSent } from '../../dialects/registry.ts'
+import { dialectOf, everyModel, modelsOf, readAnswer, readSent } from '../../dialects/lookup.ts'
+import { endText, listed, step } from '../../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { endText, listed, step } from '../../evidence/step.ts'
-import { each, family } from '../family.ts'
+import { each, family } from '../check.ts'
 import { heldBack, noteHeldBack } from '../flow/parts.ts'
 import { messageEvents, messageStreams, whole } from '../responses/parts.ts'
 

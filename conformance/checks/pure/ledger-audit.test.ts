@@ -8,7 +8,7 @@ import { entry, evidence, exchange } from '../../evidence/test-evidence.ts'
 import { bareTarget } from '../../target/read.ts'
 import type { Target } from '../../target/schema.ts'
 import { sentenceOf } from '../check.ts'
-import { auditLedger } from './ledger-audit.ts'
+import { auditLedger } from './spending.ts'
 
 const target = bareTarget('http://127.0.0.1:1', 'auto', {})
 const OTHER = 'fedcba9876543210'

@@ -2,12 +2,10 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { ref } from '../../dialects/lookup.ts'
-import type { Evidence } from '../../evidence/evidence.ts'
+import { type Evidence, endText, listed, step } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { endText, listed, step } from '../../evidence/step.ts'
-import { type Finding, finding } from '../check.ts'
+import { type Finding, family, finding, type Told } from '../check.ts'
 import type { CheckContext } from '../context.ts'
-import { family, type Told } from '../family.ts'
 import { readAll } from '../log/parts.ts'
 import { inferencesIn, measuredWindow, noneArrived } from './window.ts'
 

@@ -2,13 +2,20 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { delta, END } from '../../dialects/dialect.ts'
-import { modelsOf, ref, requestsOf, where } from '../../dialects/lookup.ts'
-import { isCrossed, providerDialectOf, readSent } from '../../dialects/registry.ts'
+import {
+  isCrossed,
+  modelsOf,
+  providerDialectOf,
+  readSent,
+  ref,
+  requestsOf,
+  where,
+} from '../../dialects/lookup.ts'
+import { endText, recordExchange, step } from '../../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf } from '../../evidence/reading.ts'
-import { endText, recordExchange, step } from '../../evidence/step.ts'
+import { callEach, each, everything, family, logicalIds, thenCoolDown } from '../check.ts'
 import { answersWith, requestHolds, retryAfter } from '../expect.ts'
-import { callEach, each, everything, family, logicalIds, thenCoolDown } from '../family.ts'
-import { recordAfter, tokensOnRecord } from '../use/parts.ts'
+import { recordAfter, tokensOnRecord } from '../log/parts.ts'
 import { response, SEALED } from './parts.ts'
 
 const check = family({ needs: ['responses'], dialect: 'responses' })

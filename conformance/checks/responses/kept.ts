@@ -1,13 +1,18 @@
 // Checks of the Responses dialect: answers that are stored, continued, read and deleted.
-import { holdsWords, modelsOf, refs, requestsOf, servedBy } from '../../dialects/lookup.ts'
-import { dialectOf, isCrossed } from '../../dialects/registry.ts'
+import {
+  dialectOf,
+  holdsWords,
+  isCrossed,
+  modelsOf,
+  refs,
+  requestsOf,
+  servedBy,
+} from '../../dialects/lookup.ts'
 import { responses } from '../../dialects/responses.ts'
-import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { type Evidence, type Exchange, endText, step, stepText } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { endText, step, stepText } from '../../evidence/step.ts'
 import { declares } from '../../target/schema.ts'
-import { doubt, type Finding, finding } from '../check.ts'
-import { each, family, type Told } from '../family.ts'
+import { doubt, each, type Finding, family, finding, type Told } from '../check.ts'
 import { deleteKept, judgeStore, keptSteps, nothingSpent, unlikeGiven } from '../kept.ts'
 import { answeredOf, goesOn, response, responseIdIn } from './parts.ts'
 

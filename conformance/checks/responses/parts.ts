@@ -1,10 +1,8 @@
 // Parts of answers in Responses, Messages and Gemini that several families of checks read. Pure.
 import type { LedgerEntry } from '../../../mocks/ledger.ts'
-import { holdsWords, refs, requestsOf, servedBy } from '../../dialects/lookup.ts'
-import { dialectOf, isCrossed } from '../../dialects/registry.ts'
-import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { dialectOf, holdsWords, isCrossed, refs, requestsOf, servedBy } from '../../dialects/lookup.ts'
+import { difference, type Evidence, type Exchange, endText, step, stepText } from '../../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { difference, endText, step, stepText } from '../../evidence/step.ts'
 import { type Finding, finding } from '../check.ts'
 
 export const SEALED = {

@@ -5,19 +5,18 @@ import { scriptedFailure } from '../../dialects/dialect.ts'
 import {
   everyModel,
   idsIn,
+  isCrossed,
   listRequest,
   modelsOf,
+  readAnswer,
   refs,
   requestsOf,
   servedBy,
 } from '../../dialects/lookup.ts'
-import { isCrossed, readAnswer } from '../../dialects/registry.ts'
-import type { Exchange } from '../../evidence/evidence.ts'
+import { difference, type Exchange, endText, listed, step, stepText } from '../../evidence/evidence.ts'
 import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { difference, endText, listed, step, stepText } from '../../evidence/step.ts'
 import { declares } from '../../target/schema.ts'
-import { doubt } from '../check.ts'
-import { each, family, type Told } from '../family.ts'
+import { doubt, each, family, type Told } from '../check.ts'
 import { isVisible, meaningOf, ordinaryCall, pace } from '../flow/parts.ts'
 import { anonymousIn } from '../kept.ts'
 import { answeredOf } from './parts.ts'

@@ -2,9 +2,9 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { modelsOf } from '../../dialects/lookup.ts'
+import { listed, step } from '../../evidence/evidence.ts'
 import { type AnyJson, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { listed, step } from '../../evidence/step.ts'
-import { callEach, each, family } from '../family.ts'
+import { callEach, each, family } from '../check.ts'
 
 const check = family({ needs: ['responses'], dialect: 'responses' })
 

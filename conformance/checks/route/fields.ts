@@ -3,12 +3,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { nonceIn, writeNonce } from '../../../mocks/ledger.ts'
 import { ref, refs, servedBy, where } from '../../dialects/lookup.ts'
+import { listed, step } from '../../evidence/evidence.ts'
 import { at, jsonOf, jsonValue } from '../../evidence/reading.ts'
-import { listed, step } from '../../evidence/step.ts'
-import { absent } from '../check.ts'
+import { absent, callEach, each, family } from '../check.ts'
 import type { CheckContext } from '../context.ts'
 import { requestHolds } from '../expect.ts'
-import { callEach, each, family } from '../family.ts'
 
 const check = family()
 

@@ -1,7 +1,6 @@
 // Parts that the checks of strategies share.
 import { ref, servedBy, where } from '../../dialects/lookup.ts'
-import type { Evidence, Exchange } from '../../evidence/evidence.ts'
-import { step } from '../../evidence/step.ts'
+import { type Evidence, type Exchange, step } from '../../evidence/evidence.ts'
 import { type Finding, finding } from '../check.ts'
 import type { CheckContext } from '../context.ts'
 

@@ -2,12 +2,10 @@
 import { clock } from '../../../src/shared/clock.ts'
 import { delta, END, scriptedFailure } from '../../dialects/dialect.ts'
 import { ref, refs, requestsOf, servedBy, where } from '../../dialects/lookup.ts'
-import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { type Evidence, type Exchange, listed, step } from '../../evidence/evidence.ts'
 import { at, jsonOf } from '../../evidence/reading.ts'
-import { listed, step } from '../../evidence/step.ts'
-import { doubt, type Finding, finding } from '../check.ts'
+import { doubt, type Finding, family, finding } from '../check.ts'
 import type { CheckContext } from '../context.ts'
-import { family } from '../family.ts'
 import {
   A,
   B,

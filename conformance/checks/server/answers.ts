@@ -1,13 +1,10 @@
 // Checks of the answers of a model server: shape, streams, usage, limits.
 import type { DialectName } from '../../dialects/dialect.ts'
-import { ref } from '../../dialects/lookup.ts'
-import { dialectOf, readAnswer } from '../../dialects/registry.ts'
-import type { Details, Exchange } from '../../evidence/evidence.ts'
+import { dialectOf, readAnswer, ref } from '../../dialects/lookup.ts'
+import { type Details, type Exchange, listed, step } from '../../evidence/evidence.ts'
 import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
-import { listed, step } from '../../evidence/step.ts'
 import { contradictions } from '../agreement.ts'
-import { type Finding, finding } from '../check.ts'
-import { callEach, each, family, type Told } from '../family.ts'
+import { callEach, each, type Finding, family, finding, type Told } from '../check.ts'
 import {
   ANSWER_TIMEOUT_MS,
   answered,

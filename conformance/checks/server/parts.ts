@@ -1,9 +1,7 @@
 // Steps and comparisons that the checks of model servers and of refused requests share.
-import { ref, refs, servedBy } from '../../dialects/lookup.ts'
-import { dialectOf, readAnswer } from '../../dialects/registry.ts'
-import type { Evidence, Exchange } from '../../evidence/evidence.ts'
+import { dialectOf, readAnswer, ref, refs, servedBy } from '../../dialects/lookup.ts'
+import { type Evidence, type Exchange, endText, type Step } from '../../evidence/evidence.ts'
 import { type AnyJson, jsonOf } from '../../evidence/reading.ts'
-import { endText, type Step } from '../../evidence/step.ts'
 import { absent, type Finding, finding } from '../check.ts'
 import type { CheckContext } from '../context.ts'
 

@@ -1,15 +1,12 @@
 // Checks of the requests that a model server refuses, and of the features that it may offer.
 
 import type { DialectName } from '../../dialects/dialect.ts'
-import { ref } from '../../dialects/lookup.ts'
-import { dialectOf, readAnswer } from '../../dialects/registry.ts'
-import type { Exchange } from '../../evidence/evidence.ts'
+import { dialectOf, readAnswer, ref } from '../../dialects/lookup.ts'
+import { type Exchange, endText, listed, step } from '../../evidence/evidence.ts'
 import { type AnyJson, jsonOf } from '../../evidence/reading.ts'
-import { endText, listed, step } from '../../evidence/step.ts'
 import { modelListSchema } from '../catalog.ts'
-import { type Finding, finding } from '../check.ts'
+import { callEach, each, type Finding, family, finding } from '../check.ts'
 import type { CheckContext } from '../context.ts'
-import { callEach, each, family } from '../family.ts'
 import {
   ANSWER_TIMEOUT_MS,
   answered,

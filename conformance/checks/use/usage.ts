@@ -2,14 +2,28 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { delta } from '../../dialects/dialect.ts'
-import { amountIn, recordIn, refs, requestIdOf, servedBy } from '../../dialects/lookup.ts'
-import { providerDialectOf, readAnswer, readSent } from '../../dialects/registry.ts'
+import {
+  amountIn,
+  providerDialectOf,
+  readAnswer,
+  readSent,
+  recordIn,
+  refs,
+  requestIdOf,
+  servedBy,
+} from '../../dialects/lookup.ts'
+import {
+  difference,
+  endText,
+  type PlainStep,
+  recordExchange,
+  type Step,
+  step,
+} from '../../evidence/evidence.ts'
 import { at, readEvents } from '../../evidence/reading.ts'
-import { difference, endText, type PlainStep, recordExchange, type Step, step } from '../../evidence/step.ts'
-import { finding } from '../check.ts'
+import { callEach, each, family, finding, type Told } from '../check.ts'
 import { sameAs } from '../expect.ts'
-import { callEach, each, family, type Told } from '../family.ts'
-import { CACHED, countsIn, countsText, INCLUDE, pairs, recordAfter, sides } from './parts.ts'
+import { CACHED, countsIn, countsText, INCLUDE, pairs, recordAfter, sides } from '../log/parts.ts'
 
 const check = family()
 

@@ -4,7 +4,7 @@ import { callIn, failWith, type MustFail } from '../gateway.ts'
 /** Path of the provider that receives the caller's credential. */
 const CALLERS = '/openai/'
 
-export const mustFail = {
+export const gateways = {
   'answers-errors-itself': {
     what: 'Every call after the second is answered with an error, and no provider is called.',
     caughtBy: ['KEEP-01', 'FLOW-06', 'FLOW-09', 'FAIL-05'],

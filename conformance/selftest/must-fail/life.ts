@@ -11,7 +11,7 @@ const refused = new Set<string>()
 /** Number of stop requests to the slow gateway so far. */
 let stops = 0
 
-export const mustFail = {
+export const gateways = {
   'cuts-at-the-end': {
     what: 'The gateway cuts off open streams when it receives SIGTERM.',
     caughtBy: ['LIFE-02'],

@@ -9,7 +9,7 @@ import { CHAT, callIn, changeJson, failWith, type MustFail } from '../gateway.ts
 /** Messages of the newest call. */
 let messages: unknown
 
-export const mustFail = {
+export const gateways = {
   'asks-a-judge-first': {
     what: 'Before it refuses a malformed call, the gateway makes an inference with its own prompt.',
     caughtBy: ['PURE-07'],

@@ -51,7 +51,7 @@ function makerOf(): (wanted: Wanted) => boolean {
 /** Time after which the gateway below can find an answer, ms. */
 const BATCH_MS = 400
 
-export const mustFail = {
+export const gateways = {
   'knows-its-answers-late': {
     what: 'Answers are stored in batches, so a new answer cannot be found for a moment.',
     caughtBy: ['RSP-16'],

@@ -1,9 +1,9 @@
-// Must-fail gateways for the checks of ROUTE.
+// Must-fail gateways for the checks of ROUTE and CAT: where calls go, and the list of models.
 import { after, stray } from '../../../src/shared/boundary.ts'
-import { callIn, type MustFail } from '../gateway.ts'
+import { callIn, changeJson, failWith, type MustFail } from '../gateway.ts'
 import type { HookContext } from '../wire.ts'
 
-export const mustFail = {
+export const gateways = {
   'direct-ids-fall-back': {
     what: 'A failed call with a direct id is sent to another target.',
     caughtBy: ['ROUTE-02'],
@@ -90,6 +90,44 @@ export const mustFail = {
     caughtBy: ['ROUTE-08'],
     hooks: {
       cut: async (wanted, { gateway }) => (await gateway(wanted)).body,
+    },
+  },
+  'bare-catalog': {
+    what: 'The model list is a bare array.',
+    caughtBy: ['CAT-01'],
+    hooks: {
+      body: (body, { path }) => (path === '/v1/models' ? changeJson(body, (json) => json.data) : body),
+    },
+  },
+  'catalog-by-session': {
+    what: 'The model list has one more entry for requests with a session.',
+    caughtBy: ['CAT-03'],
+    hooks: {
+      body: (body, { path, headers }) =>
+        path === '/v1/models' && headers['x-gateway-session-id']
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: [...json.data, { ...json.data[0], id: 'last-used' }],
+            }))
+          : body,
+    },
+  },
+  'catalog-counts-calls': {
+    what: 'The model list changes after a call.',
+    caughtBy: ['CAT-03'],
+    hooks: {
+      body: (body, { path }, { count }) =>
+        path === '/v1/models' ? changeJson(body, (json) => ({ ...json, used: count })) : body,
+    },
+  },
+  'lists-now-and-then': {
+    what: 'Every third read of the catalog is refused.',
+    caughtBy: ['CAT-03/readings-are-answered'],
+    hooks: () => {
+      let readings = 0
+      return {
+        request: ({ path }) => (path === '/v1/models' && ++readings % 3 === 0 ? failWith(503) : undefined),
+      }
     },
   },
 } satisfies Readonly<Record<string, MustFail>>

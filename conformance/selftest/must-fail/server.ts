@@ -6,7 +6,7 @@ const without = (event: string) => (events: string[]) => events.filter((each) =>
 
 const broken = 'the parser gave up'
 
-export const mustFail = {
+export const gateways = {
   'says-yes': {
     what: 'Every request is answered with 200 and an empty object.',
     caughtBy: ['SUITE-01'],

@@ -31,7 +31,7 @@ const errorAsText = (event: string): readonly string[] =>
       : json,
   )
 
-export const mustFail = {
+export const gateways = {
   'each-chunk-has-an-id': {
     what: 'Each chunk of a chat stream has a different id.',
     caughtBy: ['DIAL-12/ids-stay'],

@@ -98,7 +98,7 @@ const written =
     return [json === null ? event : write(json)]
   }
 
-export const mustPass = {
+export const gateways = {
   'shouts-its-providers': {
     what: 'Providers are written in capitals.',
     hooks: {

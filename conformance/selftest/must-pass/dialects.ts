@@ -76,7 +76,7 @@ type Delta = Record<string, Record<string, unknown> | undefined>
 const withoutThoughts = (said: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(said).filter(([name]) => !name.startsWith('reasoning')))
 
-export const mustPass = {
+export const gateways = {
   'messages-from-chat': {
     what: 'Messages calls are translated to chat and back.',
     on: ['messages'],

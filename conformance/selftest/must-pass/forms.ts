@@ -97,7 +97,7 @@ const numberOf = (id: string): string => {
 
 const isHome = (path: string): boolean => path === CHAT || path.startsWith(LOG)
 
-export const mustPass = {
+export const gateways = {
   'writes-answers-oddly': {
     what: 'In whole answers and tool-call arguments, the field order and escapes differ, and 1 is written as `1.0e0`.',
     hooks: writtenOddly,

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { request as ask, createServer } from 'node:http'
 import { clock, sleep } from '../../../src/shared/clock.ts'
-import type { InProcess } from '../../target/in-process.ts'
+import type { InProcess } from '../../target/local.ts'
 import { type MustPass, onRead } from '../gateway.ts'
 import { startBehind } from '../reference.ts'
 
@@ -88,7 +88,7 @@ const nothingHere = {
 
 let asked = 0
 
-export const mustPass = {
+export const gateways = {
   'speaks-http-1.0': {
     what: 'The status line says HTTP/1.0, and an answer ends when its connection closes.',
     // The end of such a connection is always the same: only a missing [DONE] shows that a stream was cut.

@@ -31,7 +31,7 @@ const upstream = (change: (json: Json) => object) => ({
   },
 })
 
-export const mustPass = {
+export const gateways = {
   'holds-threads-itself': {
     what: 'Every model supports threads, because the gateway stores threads and sends whole conversations to the provider.',
     on: ['messages'],

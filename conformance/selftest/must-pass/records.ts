@@ -87,7 +87,7 @@ const numberOf = (id: string): number => {
   return numbers.get(id)!
 }
 
-export const mustPass = {
+export const gateways = {
   'states-are-statuses': {
     what: 'The state of a record is an HTTP status, as a number: 200, 500, or 499 if the client disconnected.',
     target: withLog((log) => ({ ...log, completed: ['200'], failed: ['500', '499', '503'] })),

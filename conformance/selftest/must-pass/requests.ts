@@ -41,7 +41,7 @@ const withOwnIds: GatewayHooks = {
       : body,
 }
 
-export const mustPass = {
+export const gateways = {
   'adjusts-and-says-so': {
     what: 'The gateway leaves out a refused parameter on its second attempt, and names the parameter in a response header.',
     target: learnsNothing,

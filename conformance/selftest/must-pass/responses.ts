@@ -81,7 +81,7 @@ function keep(body: string, wanted: Wanted): void {
     conversations.set(id, [...itemsIn(at(jsonOf(wanted.body.toString()), '/input')), ...outputIn(body)])
 }
 
-export const mustPass = {
+export const gateways = {
   'responses-with-ids-and-cr': {
     what: 'Responses events have an id, their name after the data, and lines that end with CR LF.',
     on: ['responses'],

@@ -2,7 +2,7 @@
 import type { MustPass } from '../gateway.ts'
 import { modelServer } from '../model-server.ts'
 
-export const mustPass = {
+export const gateways = {
   'server-plain': {
     what: "The test suite's own model server is used unchanged.",
     profile: 'server',

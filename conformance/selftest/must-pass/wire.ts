@@ -15,7 +15,7 @@ import { constants, createBrotliCompress, createDeflateRaw, createGzip, createZs
 import { parse } from 'yaml'
 import { certify } from '../../../mocks/server/certificate.ts'
 import { sleep } from '../../../src/shared/clock.ts'
-import type { InProcess } from '../../target/in-process.ts'
+import type { InProcess } from '../../target/local.ts'
 import type { MustPass } from '../gateway.ts'
 import { startBehind, startWaybill } from '../reference.ts'
 
@@ -130,7 +130,7 @@ const hedging: InProcess['start'] = async (directory, env) => {
   }
 }
 
-export const mustPass = {
+export const gateways = {
   'answers-as-http-1.0': {
     what: 'A body ends when its connection closes, as in HTTP/1.0.',
     hooks: {

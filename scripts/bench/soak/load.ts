@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { Agent, request } from 'undici'
 import { answer, fail, type Received, type Script, streamed } from '../../../mocks/test-upstream.ts'
 
-export interface Providers {
+interface Providers {
   readonly origin: string
   /** Nonce of a call -> `provider/model` of each of its inferences. */
   readonly ledger: ReadonlyMap<string, readonly string[]>
@@ -70,7 +70,7 @@ const READS = [
   '/api/statusline?session_id=soak&model=auto',
 ]
 
-export interface Clients {
+interface Clients {
   /** Calls begun, calls abandoned, and reads. */
   readonly counts: { calls: number; reads: number; left: number }
   /**

@@ -14,7 +14,7 @@ export interface CommandBlock {
   readonly text: string
 }
 
-export interface Command {
+interface Command {
   readonly command: string
   /** Expected output; null if the block shows none. */
   readonly output: string | null

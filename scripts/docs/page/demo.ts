@@ -38,7 +38,7 @@ interface DemoOptions {
   readonly page?: URL
 }
 
-export const KEYS = ['laptop', 'server', 'ci', 'boss']
+const KEYS = ['laptop', 'server', 'ci', 'boss']
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 
 const ROUTES = `

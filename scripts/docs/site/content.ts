@@ -98,7 +98,7 @@ function withLinks(root: string, source: string, pages: readonly string[]) {
 const CODE = /^(`{3,}|~{3,})[\s\S]*?^\1`*$|(`+)(?!`)[^\n]*?(?<!`)\2(?!`)/gm
 
 /** Applies `change` to all text outside of code. */
-export function outsideCode(text: string, change: (prose: string) => string): string {
+function outsideCode(text: string, change: (prose: string) => string): string {
   const kept: string[] = []
   const marked = text.replaceAll(CODE, (code) => `\0${kept.push(code) - 1}\0`)
   return change(marked).replaceAll(/\0(\d+)\0/g, (_, n: string) => kept[Number(n)]!)

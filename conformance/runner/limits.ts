@@ -1,10 +1,12 @@
-// Limits of a run without a mock: counts its requests before the first is sent, and then checks each request
-// against this count. Knows requests and their limits; independent of judges.
+// Limits of a run. Every run has limits in bytes and time: if a gateway sends without end or never ends an answer, the run
+// ends with a reason, and reports the checks completed so far. A run without a mock counts its requests before the first is
+// sent, and then checks each request against this count. Independent of judges.
 import { clock } from '../../src/shared/clock.ts'
 import type { Check } from '../checks/check.ts'
-import { CheckContext } from '../checks/context.ts'
+import { CheckContext, countWithoutEnd, MAX_WITHOUT_END } from '../checks/context.ts'
 import { dialectFor } from '../checks/requirements.ts'
-import { dialects, inDialect, readAnswer } from '../dialects/registry.ts'
+import { dialects, inDialect, readAnswer } from '../dialects/lookup.ts'
+import type { Evidence } from '../evidence/evidence.ts'
 import { type Outgoing, type Seen, sendRequest } from '../evidence/http-client.ts'
 import { jsonOf } from '../evidence/reading.ts'
 import type { Running } from '../target/instance.ts'
@@ -20,7 +22,7 @@ export interface LiveSpending {
   readonly input_bytes: number
 }
 
-export const NOTHING: LiveSpending = { calls: 0, output_tokens: 0, input_bytes: 0 }
+const NOTHING: LiveSpending = { calls: 0, output_tokens: 0, input_bytes: 0 }
 
 const LIMITS = Object.values(dialects).flatMap(({ limit }) => limit ?? [])
 
@@ -142,4 +144,41 @@ const NO_MOCK: MockControl = {
   release: async () => {},
   setReachable: async () => {},
   watchFor: async () => {},
+}
+
+/** Default time limit of a run, ms. */
+export const MAX_RUN_MS = 60 * 60_000
+/** Maximum bytes of all answers of a run. */
+const MAX_RUN_BYTES = 160 * 2 ** 20
+
+interface Bounds {
+  /** Adds the evidence of a check; returns the reason why the run must end, or null. */
+  exceeded(evidence: Evidence): string | null
+}
+
+export function openBounds(name: string): Bounds {
+  let bytes = 0
+  let withoutEnd = 0
+  let wasRestarted = false
+  return {
+    exceeded({ check, exchanges, facts }) {
+      // Some gateways need minutes to recover from the flood of the previous check. The count therefore
+      // begins again, once, when a gateway that no longer answers is restarted.
+      const isNewStart = typeof facts.gone === 'string' && !wasRestarted
+      for (const { n, request, end, error, body } of exchanges) {
+        bytes += body.length
+        if (end === 'too_long')
+          return `${name} sent too much in ${check}#${n}, ${request.method} ${request.path.slice(0, 80)}: ${error}`
+        withoutEnd = countWithoutEnd(withoutEnd, { end, body })
+        if (withoutEnd >= MAX_WITHOUT_END && !isNewStart)
+          return `${withoutEnd} answers of ${name} in a row had no end in their time, the last of them ${check}#${n}: ${error}`
+      }
+      if (isNewStart) {
+        wasRestarted = true
+        withoutEnd = 0
+      }
+      if (bytes <= MAX_RUN_BYTES) return null
+      return `the answers of ${name} hold more than ${MAX_RUN_BYTES / 2 ** 20} MiB together, which is too much to judge`
+    },
+  }
 }

@@ -1,6 +1,10 @@
-// Target that is a command: runs the command in its directory, in its own process group, with a clean
-// environment.
+// Targets on this machine: a command, which runs in its directory, in its own process group, with a clean environment; a
+// module with an export `start`, which runs in this process; and the ports for both.
 import { spawn, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { createServer, type Server } from 'node:net'
+import { isAbsolute } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { after, stray } from '../../src/shared/boundary.ts'
 import { sleep } from '../../src/shared/clock.ts'
 import { type Process, StartError } from './instance.ts'
@@ -110,3 +114,91 @@ export function atExit(work: () => void): () => void {
 function doAll(): void {
   for (const work of works) work()
 }
+
+/** Exports of a module that is a target. */
+export interface InProcess {
+  /**
+   * Starts the gateway on the files in `directory`; `name` is the part after the `#`. Rejects if the gateway
+   * cannot start.
+   */
+  start(
+    directory: string,
+    env: Readonly<Record<string, string>>,
+    name?: string,
+  ): Promise<{ close(): Promise<void>; output?(): string }>
+}
+
+/**
+ * Loads `module`: an absolute path, or a path below conformance/, such as `selftest/reference`. The part
+ * after a `#` is passed to its `start`.
+ */
+export async function runInProcess(
+  module: string,
+  directory: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Process> {
+  const [path, name] = module.split('#') as [string, string?]
+  const url = isAbsolute(path) ? pathToFileURL(path) : new URL(`../${path}.ts`, import.meta.url)
+  const { start }: InProcess = await import(url.href).catch((cause: Error) => {
+    throw new StartError(`cannot load the target's module ${path}: ${cause.message}`, { cause })
+  })
+  const gateway = await start(directory, env, name).catch((cause: Error) => {
+    throw new StartError(cause.message, { cause })
+  })
+  let up = true
+  return {
+    alive: () => up,
+    output: () => gateway.output?.() ?? '',
+    async stop() {
+      up = false
+      await gateway.close()
+    },
+  }
+}
+
+/**
+ * Ports below the range that systems assign by themselves (from 32,768 on Linux, from 49,152 elsewhere), so
+ * that no other program gets such a port by chance before the gateway listens.
+ */
+const PORTS = [20_000, 32_000] as const
+
+/** Port for one instance during its lifetime. */
+interface ReservedPort {
+  readonly port: number
+  release(): Promise<void>
+}
+
+/**
+ * Reserves an even, free port of this machine. The odd port above it is held until the release. Other
+ * instances, of this suite or another one, therefore cannot draw the same port while this instance is not
+ * listening or restarts.
+ */
+export async function reservePort(): Promise<ReservedPort> {
+  for (;;) {
+    const port = 2 * randomInt(PORTS[0] / 2, PORTS[1] / 2)
+    const guard = await listenOn(port + 1)
+    if (!guard) continue
+    const release = () => closed(guard)
+    const first = await listenOn(port)
+    if (!first) {
+      await release()
+      continue
+    }
+    await closed(first)
+    guard.unref()
+    return { port, release }
+  }
+}
+
+/** Listens on a port; returns null if another program listens there. */
+function listenOn(port: number): Promise<Server | null> {
+  const server = createServer()
+  return new Promise((done, fail) => {
+    server.on('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? done(null) : fail(error),
+    )
+    server.listen(port, '127.0.0.1', () => done(server))
+  })
+}
+
+const closed = (server: Server): Promise<void> => new Promise((done) => server.close(() => done()))
