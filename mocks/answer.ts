@@ -1,6 +1,7 @@
-// Answer before it is sent: its status, its headers, the parts of its body, and the loop that sends them.
-// Independent of providers, sockets and Response. Two files send answers: server/respond.ts within this
-// process, server/http-server.ts over a connection.
+// Answer before it is sent: its status, its headers, the parts of its body, the loop that sends them, and a Response with
+// a chunk for each part, which is made only when it is read. Independent of providers and sockets.
+
+import { guarded, stray } from '../src/shared/boundary.ts'
 import { clock } from '../src/shared/clock.ts'
 import type { Conclusion } from './deviations/read.ts'
 
@@ -41,7 +42,7 @@ export interface Outlet {
 }
 
 /** Events while an answer is sent. */
-export interface Progress {
+interface Progress {
   /** Called when `bytes` were accepted, with the time at which they were handed over. */
   sent(bytes: Uint8Array, at: number): void
   completed(): void
@@ -126,4 +127,69 @@ export function wholeAnswer(
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const type = typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json'
   return { from, status, headers: { 'content-type': type, ...headers }, parts: [bytesOf(text)] }
+}
+
+/**
+ * Events of the answer, see `Progress`. `peerLeft` is called when the reader cancels, `done` when the answer
+ * has ended.
+ */
+export interface Notes extends Progress {
+  peerLeft(): void
+  done(): void
+}
+
+/** Statuses without a body. */
+const BODILESS = [204, 205, 304]
+
+/**
+ * Resolves when the headers are due; they are sent with the first bytes. A broken connection causes a network
+ * error before the headers, and an error of the body afterwards.
+ */
+export function respond(
+  { answer, note }: { readonly answer: MockAnswer; readonly note: Notes },
+  { gate, gone }: Waiting,
+): Promise<Response> {
+  const { status } = answer
+  const { promise, resolve } = Promise.withResolvers<Response>()
+  const body = new TransformStream<Uint8Array, Uint8Array>()
+  const writer = body.writable.getWriter()
+  const over = new AbortController()
+  const leave = () => {
+    if (over.signal.aborted) return
+    note.peerLeft()
+    over.abort()
+    resolve(Response.error())
+  }
+  writer.closed.catch(leave)
+  gone.addEventListener('abort', guarded(leave, stray), { once: true, signal: over.signal })
+  if (gone.aborted) leave()
+
+  let headSent = false
+  const head = () => {
+    if (status === null || headSent) return
+    headSent = true
+    const shown = BODILESS.includes(status) ? null : body.readable
+    resolve(new Response(shown, { status, headers: framed(answer) }))
+  }
+  const broken = () => {
+    note.cut()
+    over.abort() // the mock ended the connection, not the client
+    resolve(Response.error())
+    writer.abort(new Error('The provider broke the connection.')).catch(() => {})
+  }
+  const outlet: Outlet = {
+    async write(bytes) {
+      if (status === null) return broken() // bytes other than HTTP cause a network error in a client
+      head()
+      if (bytes.length > 0 && !BODILESS.includes(status)) await writer.write(bytes).catch(leave)
+    },
+    async end() {
+      head()
+      await writer.close().catch(leave)
+    },
+    cut: broken,
+    reset: broken,
+  }
+  perform(answer, outlet, { gate, gone: over.signal }, note).catch(leave).finally(note.done)
+  return promise
 }

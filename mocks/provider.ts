@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import type { MockAnswer } from './answer.ts'
 import type { DeviatingDialect } from './deviations/read.ts'
 import type { Fit } from './recording/fit.ts'
-import type { Issue } from './schemas/field-errors.ts'
+import type { Issue } from './schemas/refusals.ts'
 
 /** Request as a provider received it. */
 export interface Arrived {
@@ -239,7 +239,7 @@ export interface MockProvider {
   lacks?(request: Arrived): { readonly problem: string; readonly refused: RefusedRequest } | null
   /** True if the provider serves other providers' models, so that their recordings show its answers. */
   readonly isHost?: true
-  /** True if the provider stores conversations between turns, see server/threads.ts. */
+  /** True if the provider stores conversations between turns, see server/kept-answers.ts. */
   readonly holdsThreads?: true
   /** Answers that the provider stores, see server/kept-answers.ts; absent if it stores none. */
   readonly keeps?: KeptFormat

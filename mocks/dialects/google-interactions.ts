@@ -13,7 +13,7 @@ import {
   type ModelOutput,
   type Speech,
 } from '../provider.ts'
-import { byType } from '../schemas/field-errors.ts'
+import { byType } from '../schemas/refusals.ts'
 import { wantsOfInput } from './openai-responses.ts'
 
 const content = byType({

@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, normalize, resolve, sep } from 'node:path'
 import { readBounded, readInside } from '../../src/shared/bounded.ts'
-import { placeAt } from '../providers/find.ts'
-import { providers } from '../providers/registry.ts'
+import { placeAt, providers } from '../providers/registry.ts'
 import { MAX_FILE_BYTES, scanRecordings } from '../recording/format.ts'
 import {
   type Blanked,
@@ -15,7 +14,7 @@ import {
   writeRecording,
 } from '../recording/make.ts'
 import { apiVersionOf } from '../recording/recorder.ts'
-import { NOTE, UNDATED } from '../recording/verify-head.ts'
+import { NOTE, UNDATED } from '../recording/verify.ts'
 import { hostName } from '../redaction/paths.ts'
 import { type Interaction, MAX_IMPORTED_BYTES } from './interaction.ts'
 import { type Foreign, readForeign } from './read.ts'

@@ -1,14 +1,15 @@
 // Readers of JSON files: HAR 1.2, as browsers and Polly.js write it, nock, httpmock, WireMock and Datadog's test agent.
 import { z } from 'zod'
-import { headerLists, readVcr } from './cassette.ts'
 import {
   address,
   type BodyFile,
   decompress,
+  headerLists,
   headersFromLists,
   headersFromPairs,
   type ImportFormat,
   MAX_IMPORTED_BYTES,
+  readVcr,
   refuseLarge,
 } from './interaction.ts'
 

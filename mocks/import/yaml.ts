@@ -1,12 +1,16 @@
 // Readers of YAML files: VCR for Python, Ruby and Go.
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { body, headerLists, readVcr, requestText, responseBytes } from './cassette.ts'
 import {
   address,
+  body,
+  headerLists,
   headersFromLists,
   type ImportFormat,
   MAX_IMPORTED_BYTES,
+  readVcr,
+  requestText,
+  responseBytes,
   type Unreadable,
 } from './interaction.ts'
 

@@ -1,7 +1,7 @@
 // Refusals of a request by what a model accepts, in the words of its provider: Gemini, Anthropic and OpenAI.
 // Pure; knows models only by their facts.
 import { EFFORTS, type Facts } from '../../src/models/facts.ts'
-import { geminiTurns } from '../schemas/conversation.ts'
+import { geminiTurns } from '../schemas/refusals.ts'
 
 /** Body of a request. */
 // biome-ignore lint/suspicious/noExplicitAny: fields of any depth are read, of a body that its schema has judged

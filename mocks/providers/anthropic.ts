@@ -17,7 +17,7 @@ import {
   type Wants,
 } from '../provider.ts'
 import { anthropicCountTokensBody, anthropicMessagesBody } from '../schemas/anthropic-messages.ts'
-import { pydanticFieldError } from '../schemas/field-errors.ts'
+import { pydanticFieldError } from '../schemas/refusals.ts'
 import { AnthropicObjectStore, anthropicObjectEndpoints } from '../stored-objects/anthropic.ts'
 
 const STOP_REASONS = {

@@ -6,6 +6,7 @@ import {
   modelList,
   openAiAccent,
   openAiChat,
+  openAiChatFields,
   openAiEmbeddings,
   openAiSpeech,
 } from '../dialects/openai-chat.ts'
@@ -17,8 +18,7 @@ import {
   type ProviderRefusal,
   type Speech,
 } from '../provider.ts'
-import { chatConversation, conversation } from '../schemas/conversation.ts'
-import { openAiChatFields } from '../schemas/openai-chat.ts'
+import { chatConversation, conversation } from '../schemas/refusals.ts'
 
 const created = 1_795_200_000
 const own = openAiSpeech({ ...openAiAccent, streamUsage: 'finish' })

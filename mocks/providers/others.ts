@@ -1,18 +1,102 @@
 // Providers whose dialect is OpenAI's with small differences, and providers that only rerank.
-
 import { z } from 'zod'
 import {
   type Accent,
   modelList,
   openAiAccent,
   openAiChat,
+  openAiChatFields,
   openAiEmbeddings,
   openAiRefusal,
+  openAiWants,
 } from '../dialects/openai-chat.ts'
-import { rerankDocument, rerankEndpoint } from '../dialects/openai-others.ts'
-import { bearer, type MockProvider, type MockUsage, type ProviderRefusal } from '../provider.ts'
-import { pydanticFieldError } from '../schemas/field-errors.ts'
-import { openAiChatFields } from '../schemas/openai-chat.ts'
+import {
+  bearer,
+  type Endpoint,
+  event,
+  type MockProvider,
+  type MockUsage,
+  type ProviderRefusal,
+} from '../provider.ts'
+import { fitRerank } from '../recording/fit.ts'
+import { chatConversation, conversation, pydanticFieldError } from '../schemas/refusals.ts'
+
+// OpenRouter, a router to other providers: sends comments before the first token, always sends usage, and includes the
+// upstream's own message in errors.
+
+const PROCESSING = ': OPENROUTER PROCESSING\n\n'
+const upstream = 'MockProviders'
+
+/** Fields for the router itself. Its own tools have types other than `function`. */
+const fields = openAiChatFields.extend({
+  models: z.array(z.string()).optional(),
+  plugins: z.array(z.looseObject({ id: z.string() })).optional(),
+  provider: z.looseObject({}).optional(),
+  reasoning: z.looseObject({}).nullish(),
+  tools: z.array(z.looseObject({ type: z.string() })).optional(),
+  transforms: z.array(z.string()).optional(),
+  usage: z.looseObject({ include: z.boolean() }).optional(),
+})
+
+const body = fields.superRefine(conversation(chatConversation))
+
+const accent: Accent = {
+  ...openAiAccent,
+  reasoning: 'reasoning',
+  streamUsage: 'finish',
+  streamType: 'text/event-stream',
+  opening: [PROCESSING, PROCESSING],
+  keepAlive: PROCESSING,
+  usage: ({ input, output, cached, reasoning, cost = 0.0001 }) => ({
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    cost,
+    is_byok: false,
+    prompt_tokens_details: { cached_tokens: cached },
+    completion_tokens_details: { reasoning_tokens: reasoning },
+  }),
+  also: () => ({ provider: upstream }),
+}
+const chat = openAiChat(accent, body)
+
+export const openrouter = {
+  name: 'openrouter',
+  origin: 'https://openrouter.ai',
+  basePaths: ['/api/v1'],
+  endpoints: [
+    {
+      ...chat,
+      speech: {
+        ...chat.speech!,
+        failure: (message) =>
+          event({
+            id: 'gen-mock-00000000',
+            object: 'chat.completion.chunk',
+            provider: upstream,
+            error: { code: 502, message },
+            choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }],
+          }),
+      },
+    },
+    openAiEmbeddings,
+    modelList,
+  ],
+  credential: bearer,
+  refusal(kind, message) {
+    const { status } = openAiRefusal(kind, message)
+    const fromUpstream = kind === 'rate_limited' || kind === 'overloaded'
+    const error = fromUpstream
+      ? {
+          message: 'Provider returned error',
+          code: status,
+          metadata: { raw: message, provider_name: upstream },
+        }
+      : { message, code: status }
+    return { status, headers: {}, body: { error } }
+  },
+  unknownField: () => null,
+} satisfies MockProvider
 
 const STATUS = {
   bad_key: 401,
@@ -175,6 +259,22 @@ export const ollama = {
   },
   unknownField: () => null,
 } satisfies MockProvider
+
+/** A text, or an object with fields of its own. */
+const rerankDocument = z.union([z.string(), z.looseObject({})])
+
+/** Makes the endpoint. `own`: fields that only this provider has, or that it validates differently. */
+const rerankEndpoint = (own: z.ZodRawShape): Endpoint => ({
+  ...{ method: 'POST', name: 'rerank', wants: openAiWants, speech: null, fit: fitRerank },
+  body: z.looseObject({
+    model: z.string().min(1),
+    query: z.string().min(1),
+    documents: z.array(rerankDocument).min(1),
+    top_n: z.int().min(1).nullish(),
+    return_documents: z.boolean().nullish(),
+    ...own,
+  }),
+})
 
 const cohereRerank = rerankEndpoint({
   documents: z.array(rerankDocument).min(1).max(1000), // version 1 also accepts objects

@@ -2,9 +2,8 @@
 // stream splits it, and replay inserts the current folder.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hideFolder, showFolder } from './folder.ts'
 import type { Recording } from './format.ts'
-import { answerFrom } from './replay.ts'
+import { answerFrom, hideFolder, showFolder } from './replay.ts'
 
 const HOME = '/home/ann/project'
 

@@ -9,6 +9,7 @@ import type { Digester, Said } from '../matching/digest.ts'
 import { endpointOf } from '../provider.ts'
 import { providers } from '../providers/registry.ts'
 import { redact, withoutValues } from '../redaction/exchange.ts'
+import { joinedPieces } from '../redaction/json.ts'
 import {
   findCredential,
   findValue,
@@ -18,10 +19,9 @@ import {
 } from '../redaction/leaks.ts'
 import { deploymentName } from '../redaction/paths.ts'
 import { blank, placeholderOf } from '../redaction/placeholders.ts'
-import { joinedPieces } from '../redaction/tool-arguments.ts'
 import { isPathWord, isSecretName, isStructural } from '../redaction/vocabulary.ts'
-import { hideFolder, withoutFolder } from './folder.ts'
 import type { Recording, RecordingHead } from './format.ts'
+import { hideFolder, withoutFolder } from './replay.ts'
 
 /** Facts that the exchange itself does not contain. */
 interface RecordingSource {

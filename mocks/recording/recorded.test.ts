@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { endpointOf, type MockProvider } from '../provider.ts'
-import { placeAt } from '../providers/find.ts'
-import { providers } from '../providers/registry.ts'
+import { placeAt, providers } from '../providers/registry.ts'
 import { readRecordings } from './format.ts'
 
 const recordings = readRecordings()

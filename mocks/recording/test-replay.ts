@@ -1,6 +1,6 @@
 // Helper that the tests of recordings share: turns a recording into a Response without a mock.
 
-import { type Notes, respond } from '../server/respond.ts'
+import { type Notes, respond } from '../answer.ts'
 import type { Recording } from './format.ts'
 import { answerFrom, type Pace } from './replay.ts'
 

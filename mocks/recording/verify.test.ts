@@ -5,8 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
-import { agedRecordings, verifyRecordings } from './verify.ts'
-import { NOTE } from './verify-head.ts'
+import { agedRecordings, NOTE, verifyRecordings } from './verify.ts'
 
 const body = '{"id":"msg_REDACTED_1","content":"xx xxx"}'
 const head = {

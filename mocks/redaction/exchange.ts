@@ -4,11 +4,10 @@
 
 import type { Interaction } from '../import/interaction.ts'
 import { isKeptHeader } from '../recording/format.ts'
-import { type Redaction, redactJson } from './json.ts'
+import { planPieces, type Redaction, redactJson } from './json.ts'
 import { longWords, replaceCredentials, type SecretContent } from './leaks.ts'
 import { namesItsModels, redactPath } from './paths.ts'
 import { blank, createPlaceholders, ID_PREFIXES, isMachineMade, placeholderOf } from './placeholders.ts'
-import { planPieces } from './tool-arguments.ts'
 import { isPathWord, isProviderName, isPublicModel, isStructural } from './vocabulary.ts'
 
 /** Exchange that may be stored, and the secrets that it must not contain. */

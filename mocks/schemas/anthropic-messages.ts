@@ -1,8 +1,7 @@
 // Request schemas of Anthropic's `messages` and `messages/count_tokens`: the fields of the public API
 // reference, their types and ranges. Independent of answers.
 import { z } from 'zod'
-import { conversation, messagesConversation } from './conversation.ts'
-import { byType } from './field-errors.ts'
+import { byType, conversation, messagesConversation } from './refusals.ts'
 
 /**
  * Part of a message. Types that are not listed (documents, results of the provider's own tools) are accepted.

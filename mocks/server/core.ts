@@ -3,9 +3,8 @@
 import { hash } from 'node:crypto'
 import { type FactTable, packageTable } from '../../src/models/facts.ts'
 import type { Clock } from '../../src/shared/clock.ts'
-import { bytesOf, type MockAnswer } from '../answer.ts'
+import { bytesOf, type MockAnswer, type Notes } from '../answer.ts'
 import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
-import { othersRecorded } from '../dialects/openai-like.ts'
 import type { Form } from '../form.ts'
 import { type LedgerEntry, nonceIn, type RequestKind, requestKindOf } from '../ledger.ts'
 import { classify, hasToolResult, scenarioIn } from '../matching/classify.ts'
@@ -25,8 +24,7 @@ import {
   type RefusedRequest,
   type Wants,
 } from '../provider.ts'
-import type { ProviderMatch } from '../providers/find.ts'
-import { providers as builtIn } from '../providers/registry.ts'
+import { providers as builtIn, othersRecorded, type ProviderMatch } from '../providers/registry.ts'
 import { digesterForReplay } from '../recording/digest-key.ts'
 import { ownRecordings, type Recording, readRecordings } from '../recording/format.ts'
 import type { Pace } from '../recording/replay.ts'
@@ -42,10 +40,17 @@ import { findScenario } from '../scenarios/registry.ts'
 import { refusalOf } from '../scenarios/scenario.ts'
 import { ObjectStores } from '../stored-objects/kept.ts'
 import { type Chaos, chaosSchema, createChaos, type Fate, type ParsedChaos } from './chaos.ts'
-import { AnswerStore, isAboutKept, withOwnId } from './kept-answers.ts'
-import { createLedgerBook, type Noted, notesOn, openEntry } from './ledger-book.ts'
+import { AnswerStore, createThreads, isAboutKept, type ThreadTurn, withOwnId } from './kept-answers.ts'
+import {
+  createLedgerBook,
+  createSecrets,
+  type Noted,
+  notesOn,
+  openEntry,
+  type Secrets,
+  secondKeyOf,
+} from './ledger-book.ts'
 import { isExplicit, type MatchRequest, noEndpoint, pickAnswer, type Stock } from './pick-answer.ts'
-import type { Notes } from './respond.ts'
 import {
   createGates,
   createScripts,
@@ -55,9 +60,7 @@ import {
   ScriptError,
   type ScriptedAnswer,
 } from './script.ts'
-import { createSecrets, type Secrets, secondKeyOf } from './secrets.ts'
 import { type LedgerSum, sumOf } from './sum.ts'
-import { createThreads, type ThreadTurn } from './threads.ts'
 import { NO_CREDENTIAL, type Validation, validate } from './validate.ts'
 
 export interface WorldOptions {

@@ -5,10 +5,10 @@ import { HttpRequestInterceptor } from '@mswjs/interceptors/http'
 import { http } from 'msw'
 import { defineNetwork, InterceptorSource } from 'msw/experimental'
 import { clock, useClock } from '../../src/shared/clock.ts'
+import { respond } from '../answer.ts'
 import { readForm } from '../form.ts'
-import { type Configured, matchProvider } from '../providers/find.ts'
+import { type Configured, matchProvider } from '../providers/registry.ts'
 import { createWorld, type MockContext, type MockControls, type World, type WorldOptions } from './core.ts'
-import { respond } from './respond.ts'
 
 /** Defaults: `keys` `any`, `pace` `recorded`. */
 export interface InterceptOptions extends WorldOptions {

@@ -1,8 +1,7 @@
 // Tests the ledger alone: its numbering and its maximum size.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createLedgerBook, openEntry } from './ledger-book.ts'
-import { createSecrets } from './secrets.ts'
+import { createLedgerBook, createSecrets, openEntry } from './ledger-book.ts'
 
 const entry = (text: string) =>
   openEntry({

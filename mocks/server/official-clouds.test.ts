@@ -6,7 +6,7 @@ import OpenAI from 'openai'
 import { bedrock } from 'openai/providers/bedrock/aws'
 import { setEnvironment, useAccount } from '../../src/credentials/test-aws.ts'
 import { testGateway } from '../../src/test/test-gateway.ts'
-import { signatureProblem } from './aws-signature.ts'
+import { signatureProblem } from '../dialects/aws.ts'
 import { createMockProviders } from './create.ts'
 
 const mock = await createMockProviders()

@@ -4,7 +4,7 @@
 
 import { hash } from 'node:crypto'
 import { bytesOf, type MockAnswer, type Part, wholeAnswer } from '../answer.ts'
-import { EVENT_STREAM_TYPE } from '../dialects/aws-event-stream.ts'
+import { EVENT_STREAM_TYPE } from '../dialects/aws.ts'
 import type { Asked, createMatcher, Miss } from '../matching/match.ts'
 import {
   type Endpoint,

@@ -3,7 +3,7 @@
 import type { z } from 'zod'
 import type { LedgerEntry } from '../ledger.ts'
 import type { Arrived, Endpoint, MockProvider, RefusedRequest } from '../provider.ts'
-import { type Issue, openAiFieldError } from '../schemas/field-errors.ts'
+import { type Issue, openAiFieldError } from '../schemas/refusals.ts'
 import { isAboutKept } from './kept-answers.ts'
 
 export interface Validation {

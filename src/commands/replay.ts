@@ -2,8 +2,7 @@
 // Describes the recordings, and names missing ones. Depends on the interception, but not on the gateway.
 
 import type { LedgerEntry } from '../../mocks/ledger.ts'
-import { isKept } from '../../mocks/providers/find.ts'
-import { providers as builtIn } from '../../mocks/providers/registry.ts'
+import { providers as builtIn, isKept } from '../../mocks/providers/registry.ts'
 import { ownRecordings, type Recording, readRecordings } from '../../mocks/recording/format.ts'
 import { interceptProviders } from '../../mocks/server/intercept.ts'
 import type { Config } from '../config/load.ts'

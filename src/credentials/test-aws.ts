@@ -2,8 +2,12 @@
 // files of AWS are set for the test, so that those of this machine are not used.
 import type { ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
-import { chunkMessage, exceptionMessage } from '../../mocks/dialects/aws-event-stream.ts'
-import { type AwsAccount, signatureProblem } from '../../mocks/server/aws-signature.ts'
+import {
+  type AwsAccount,
+  chunkMessage,
+  exceptionMessage,
+  signatureProblem,
+} from '../../mocks/dialects/aws.ts'
 import type { Received, Script } from '../../mocks/test-upstream.ts'
 
 export const ACCOUNT: AwsAccount = {
