@@ -9,10 +9,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { DIALECT_NAMES } from '../../src/config/schema.ts'
-import { installedAgents, SCRATCH } from './process.ts'
 import { crossedTable, ownTable, writeTable } from './report.ts'
 import { type AgentTask, type Result, TROUBLES, tryAgent } from './run.ts'
-import { UPSTREAMS } from './stage.ts'
+import { installedAgents, SCRATCH, UPSTREAMS } from './stage.ts'
 
 const { values } = parseArgs({
   options: {

@@ -7,10 +7,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { parse } from 'yaml'
-import { type Installed, installedAgents, SCRATCH } from './process.ts'
 import { formatTable, writeTable } from './report.ts'
 import { type Result, tryAgent } from './run.ts'
-import { UPSTREAMS } from './stage.ts'
+import { type Installed, installedAgents, SCRATCH, UPSTREAMS } from './stage.ts'
 import type { TestedAgent } from './table.ts'
 
 const { values } = parseArgs({

@@ -6,9 +6,8 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { packageTable } from '../../src/models/facts.ts'
-import { installedAgents, SCRATCH } from './process.ts'
 import { type Result, tryAgent } from './run.ts'
-import type { Upstream } from './stage.ts'
+import { installedAgents, SCRATCH, type Upstream } from './stage.ts'
 import type { AgentCall } from './table.ts'
 
 const { values } = parseArgs({

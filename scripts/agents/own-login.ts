@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util'
 import { writeNonce } from '../../mocks/ledger.ts'
 import { formsOf } from '../../mocks/redaction/leaks.ts'
 import { createMockProviders } from '../../mocks/server/create.ts'
-import { installAgent, runBounded, SCRATCH } from './process.ts'
+import { installAgent, runBounded, SCRATCH } from './stage.ts'
 import { TESTED_AGENTS } from './table.ts'
 
 const RUN_TIMEOUT_MS = 90_000

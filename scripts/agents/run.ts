@@ -6,8 +6,18 @@ import { fileURLToPath } from 'node:url'
 import type { ScriptedAnswer } from '../../mocks/library.ts'
 import { disturbedStream } from '../../src/dialects/test-generator.ts'
 import { seeded } from '../../src/shared/seeded.ts'
-import { type Installed, type Ran, runBounded } from './process.ts'
-import { type AgentStage, ALIAS, MODEL, OTHER, openStage, type StageOptions, UPSTREAMS } from './stage.ts'
+import {
+  type AgentStage,
+  ALIAS,
+  type Installed,
+  MODEL,
+  OTHER,
+  openStage,
+  type Ran,
+  runBounded,
+  type StageOptions,
+  UPSTREAMS,
+} from './stage.ts'
 import type { AgentCall, RunParameters, TestedAgent } from './table.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -10,9 +10,8 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createMockProviders } from '../../mocks/library.ts'
-import { type Installed, installAgent, installedAgents, SCRATCH } from './process.ts'
 import { formatTable, writeTable } from './report.ts'
-import { UPSTREAMS } from './stage.ts'
+import { type Installed, installAgent, installedAgents, SCRATCH, UPSTREAMS } from './stage.ts'
 import type { TestedAgent } from './table.ts'
 import {
   expected,

@@ -14,10 +14,19 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { ScriptedAnswer } from '../../mocks/library.ts'
 import { cells } from '../../src/terminal/width.ts'
-import { type Installed, installedAgents, SCRATCH } from './process.ts'
 import { formatTable, writeTable } from './report.ts'
 import { surroundings } from './run.ts'
-import { type AgentStage, ALIAS, MODEL, OTHER, openStage, UPSTREAMS } from './stage.ts'
+import {
+  type AgentStage,
+  ALIAS,
+  type Installed,
+  installedAgents,
+  MODEL,
+  OTHER,
+  openStage,
+  SCRATCH,
+  UPSTREAMS,
+} from './stage.ts'
 import { TESTED_AGENTS, type TerminalInterface, type TestedAgent } from './table.ts'
 
 const { values } = parseArgs({

@@ -4,8 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type MockProviders, writeNonce } from '../../mocks/library.ts'
-import { type Ran, runBounded } from './process.ts'
-import { UPSTREAMS } from './stage.ts'
+import { type Ran, runBounded, UPSTREAMS } from './stage.ts'
 import type { AgentCall, TestedAgent } from './table.ts'
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))

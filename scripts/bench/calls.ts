@@ -14,12 +14,28 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { fillRecord } from './fill.ts'
-import { OTHER_NAMES, startOther } from './others.ts'
-import { printProfiles } from './profile.ts'
+import {
+  BODY,
+  hasWrk,
+  MESSAGES_BODY,
+  type Paired,
+  paired,
+  printProfiles,
+  type Round,
+  type StreamRound,
+  streamRound,
+  useOf,
+  wrk,
+} from './measure.ts'
 import { type Disk, type Load, type Openings, report } from './report.ts'
-import { type StreamRound, streamRound } from './streams.ts'
-import { type BenchTarget, startBareProxy, startBenchWaybill, startUpstream } from './targets.ts'
-import { BODY, hasWrk, MESSAGES_BODY, type Paired, paired, type Round, useOf, wrk } from './wrk.ts'
+import {
+  type BenchTarget,
+  OTHER_NAMES,
+  startBareProxy,
+  startBenchWaybill,
+  startOther,
+  startUpstream,
+} from './targets.ts'
 
 const {
   quick = false,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { paired } from './wrk.ts'
+import { paired } from './measure.ts'
 
 const row = (count: number) => Array.from({ length: count }, (_, index) => (index * 7) % count)
 

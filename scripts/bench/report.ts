@@ -2,9 +2,8 @@
 // the median over the rounds with minimum and maximum; ratios are computed within each round.
 import { execFileSync } from 'node:child_process'
 import { availableParallelism, cpus } from 'node:os'
-import { quantile, type StreamRound } from './streams.ts'
+import { BODY, quantile, type Round, type StreamRound } from './measure.ts'
 import type { BenchTarget } from './targets.ts'
-import { BODY, type Round } from './wrk.ts'
 
 /** Size of the database on disk, and its number of calls. */
 export interface Disk {

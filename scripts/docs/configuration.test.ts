@@ -10,7 +10,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { configJsonSchema } from '../../src/config/schema.ts'
 import { temporaryDirectory } from '../../src/test/test-gateway.ts'
 import type { JsonSchema } from '../../src/yaml/wording.ts'
-import { configurationPage } from './configuration.ts'
+import { configurationPage } from './reference.ts'
 
 const file = new URL('../../examples/every-setting.yaml', import.meta.url)
 const example = readFileSync(file, 'utf8')

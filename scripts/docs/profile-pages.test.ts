@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRequirements } from '../../conformance/checks/requirements.ts'
-import { forEveryone, PUBLIC_PROFILES, profilePage, profilesIndex, profilesJson } from './profile-pages.ts'
+import { forEveryone, PUBLIC_PROFILES, profilePage, profilesIndex, profilesJson } from './requirements.ts'
 
 test("a profile's sentence omits only the parts about Waybill", () => {
   assert.equal(forEveryone('It gets a 4xx (Waybill: 404 (see below)) at once.'), 'It gets a 4xx at once.')

@@ -9,8 +9,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { commandBlocks } from './commands/blocks.ts'
-import { openIn } from './commands/place.ts'
+import { commandBlocks, openIn } from './commands/place.ts'
 
 const { values } = parseArgs({
   options: {

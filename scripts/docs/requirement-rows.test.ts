@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Requirement } from '../../conformance/checks/requirements.ts'
-import { frozenIds, withRows } from './requirement-rows.ts'
+import { frozenIds, withRows } from './requirements.ts'
 
 const row = (id: string, more: Partial<Requirement> = {}): Requirement =>
   ({ id, level: 'MUST', scope: 'Waybill', text: `${id} holds.`, ...more }) as Requirement

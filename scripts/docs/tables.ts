@@ -10,7 +10,7 @@ import { LOSS_CASES } from '../../src/dialects/test-loss-cases.ts'
 import { CALLS, OTHERS, READS } from '../../src/gateway/endpoints.ts'
 import { SPENDING } from '../../src/shared/spending.ts'
 import type { JsonSchema } from '../../src/yaml/wording.ts'
-import { settingsPage } from './configuration.ts'
+import { settingsPage } from './reference.ts'
 
 const TYPES: Readonly<Record<Kind, string>> = {
   id: 'string',

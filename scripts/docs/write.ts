@@ -19,11 +19,9 @@ import { readOutcomes } from '../gateways/scoreboard.ts'
 import { readCompared, readProjects, versionsPage } from '../gateways/versions.ts'
 import { vectorFiles, vectorText } from '../vectors/make.ts'
 import { fileSchema } from '../vectors/vector.ts'
-import { commandsPage } from './commands-page.ts'
-import { configurationPage } from './configuration.ts'
 import { badgesOf, implementationsPage, submissionsIn } from './implementations-page.ts'
-import { frozenIds, withRows } from './requirement-rows.ts'
-import { requirementsPage } from './requirements.ts'
+import { commandsPage, configurationPage, troubleshootingPage } from './reference.ts'
+import { frozenIds, requirementsPage, withRows } from './requirements.ts'
 import { statusLinePicture } from './status-line-picture.ts'
 import {
   endpointsTable,
@@ -38,7 +36,6 @@ import {
   spendingTable,
   targetFilesPage,
 } from './tables.ts'
-import { troubleshootingPage } from './troubleshooting.ts'
 
 const check = process.argv.includes('--check')
 /** Files that differ, and files that were written. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
 import { installCommands } from '../../conformance/target/install.ts'
 import { readTarget } from '../../conformance/target/read.ts'
-import { INSTALLS } from './installs.ts'
+import { INSTALLS } from './gateway.ts'
 import { BOARD_PROFILE, isDraft, readNotes, readOutcomes, targetFile } from './scoreboard.ts'
 
 /** Time for which an entry of the baseline excuses a failure, ms. */

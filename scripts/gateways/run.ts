@@ -18,8 +18,7 @@ import {
 } from '../../conformance/checks/requirements.ts'
 import { readTarget } from '../../conformance/target/read.ts'
 import { writeFolders } from './folder.ts'
-import { conformPeer, installGateway, peerNames, readPeer } from './gateway.ts'
-import type { OtherGateway } from './installs.ts'
+import { conformPeer, installGateway, type OtherGateway, peerNames, readPeer } from './gateway.ts'
 import {
   BOARD_PROFILE,
   CLIENT_PROFILES,

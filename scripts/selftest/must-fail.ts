@@ -15,8 +15,7 @@ import {
 } from '../../conformance/checks/requirements.ts'
 import { fileOf, mustFail } from '../../conformance/selftest/registry.ts'
 import { type MustFailResult, requirementOf, tryMustFail } from '../../conformance/selftest/run.ts'
-import { GUARDS } from './pages.ts'
-import { type MustFailResults, readMustFail, type Sample, sample, writeMustFail } from './results.ts'
+import { GUARDS, type MustFailResults, readMustFail, type Sample, sample, writeMustFail } from './results.ts'
 
 /** Number of concurrent gateways. They mostly wait for windows, cool-downs and gates. */
 const AT_ONCE = 6

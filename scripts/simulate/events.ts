@@ -1,10 +1,9 @@
 // Events of a history, as data, and the dice that make them. An event never depends on what came of earlier ones, so that
 // a failing history can be shortened.
-import type { DiskTrouble } from './disk.ts'
+import { Dice, type DiskTrouble } from './machine.ts'
 import type { Reach } from './network.ts'
 import { DEEDS, type Deed, LONG_ANSWER, SPOKEN } from './provider.ts'
 import { ASKS, type CallEvent, KEY_NAMES, MANNERS, MODELS } from './setup.ts'
-import { Dice } from './time.ts'
 
 export type Event =
   | CallEvent

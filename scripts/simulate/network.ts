@@ -4,7 +4,7 @@ import type { Server } from 'node:http'
 import { Duplex } from 'node:stream'
 import type { Sockets } from '../../src/gateway/options.ts'
 import { clock, type Timer } from '../../src/shared/clock.ts'
-import type { Dice } from './time.ts'
+import type { Dice } from './machine.ts'
 
 /** Bytes that a connection holds for a reader that stalls, before the writer must wait. */
 const WINDOW = 2 ** 16

@@ -8,8 +8,8 @@ import {
   streamParts,
 } from '../../mocks/deviations/read.ts'
 import { clock } from '../../src/shared/clock.ts'
+import type { Dice } from './machine.ts'
 import { type FarEnd, type FarListener, HttpReader, type Message } from './network.ts'
-import type { Dice } from './time.ts'
 
 export const SPOKEN = ['chat', 'messages', 'responses', 'gemini'] as const
 export type SimulatedDialect = (typeof SPOKEN)[number] & DeviatingDialect

@@ -3,13 +3,67 @@
 // fails is shortened and printed as a test; `--events JSON` plays these events instead; `--seconds S` begins no history later, and
 // `--shorten S` is the time for shortening. `--crashes W` gives crashes this weight (calls have 60); `--deaths P` looks at
 // deaths in this share of the writes, without restarting the gateway. `simulate guards [NAME…]`: puts each fault of
-// `guards.yaml` into the gateway, and tells whether the simulation finds it within 80,000 steps or `--seconds`.
+// Histories run in this process, whose clock and chance it takes over for good.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import 'ws' // the gateway loads it with the first socket, which takes real time
+import { onStray } from '../../src/shared/boundary.ts'
 import { type Event, eventsOf } from './events.ts'
 import { INVERTED } from './invert.ts'
-import { shortened, simulate } from './simulate.ts'
+import { Dice, useSimulated, VirtualClock, watchDisks } from './machine.ts'
+import { SimulatedWorld } from './world.ts'
+
+let world: SimulatedWorld
+let isPrepared = false
+
+function prepare(): void {
+  if (isPrepared) return
+  isPrepared = true
+  useSimulated(
+    () => world.clock,
+    () => world.dice,
+  )
+  watchDisks()
+  const fail = (error: unknown) => world.fail(`the process would end: ${(error as Error)?.stack ?? error}`)
+  process.on('uncaughtException', fail).on('unhandledRejection', fail)
+  onStray((error) => world.fail(`an exception that no call caught: ${(error as Error)?.stack ?? error}`))
+}
+
+/** Plays the history of a seed, or these events of it. `lookedAt`: share of the writes in which deaths are looked at. */
+async function simulate(seed: number, steps: number, events = eventsOf(seed, steps), lookedAt = 0) {
+  const clock = new VirtualClock()
+  const dice = new Dice(seed ^ 0x5eed)
+  world = { clock, dice } as SimulatedWorld // for what is drawn before the world is there
+  prepare()
+  world = new SimulatedWorld(clock, dice, lookedAt)
+  return { world, events, finding: await world.play(events) }
+}
+
+/** Returns a shorter history with the same finding: leaves out events, first many, then one, until the time is over. */
+async function shortened(
+  seed: number,
+  finding: string,
+  events: readonly Event[],
+  seconds: number,
+  lookedAt: number,
+): Promise<readonly Event[]> {
+  const isSame = async (some: readonly Event[]) =>
+    kindOf((await simulate(seed, 0, [...some], lookedAt)).finding) === kindOf(finding)
+  let short = events
+  const end = process.hrtime()[0] + seconds
+  for (let size = short.length >> 1; size > 0; size >>= 1)
+    for (let at = 0; at < short.length && process.hrtime()[0] < end; ) {
+      const some = [...short.slice(0, at), ...short.slice(at + size)]
+      if (await isSame(some)) short = some
+      else at += size
+    }
+  return short
+}
+
+/** Returns a finding without its names and numbers. */
+const kindOf = (finding: string | null): string | null =>
+  finding && finding.split('\n')[0]!.replaceAll(/n?\d[\w.-]*/g, '')
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

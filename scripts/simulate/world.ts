@@ -11,7 +11,6 @@ import { createGateway, type Gateway } from '../../src/gateway/create-gateway.ts
 import { MEMORY, type MemoryShare } from '../../src/shared/memory.ts'
 import { claim, databaseFile } from '../../src/store/sqlite/open.ts'
 import { isEnd } from '../../src/websocket/frames.ts'
-import { SimulatedDisk } from './disk.ts'
 import type { Event } from './events.ts'
 import {
   attemptsOn,
@@ -23,6 +22,7 @@ import {
   openRecords,
   type Sent,
 } from './invariants.ts'
+import { Dice, SimulatedDisk, type VirtualClock } from './machine.ts'
 import { HttpReader, type Message, Network, type Reach } from './network.ts'
 import {
   deviationOf,
@@ -35,6 +35,7 @@ import {
 } from './provider.ts'
 import {
   type CallEvent,
+  ClientSocket,
   configurationIn,
   KEY_NAMES,
   keyOf,
@@ -42,8 +43,6 @@ import {
   providerKeyOf,
   requestOf,
 } from './setup.ts'
-import { ClientSocket } from './socket.ts'
-import { Dice, type VirtualClock } from './time.ts'
 
 /** Parent of all directories: in memory, because a real disk waits for each sync. */
 const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()

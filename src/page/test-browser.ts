@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { buildPage } from '../../scripts/docs/page/build.ts'
+import { buildPage } from '../../scripts/docs/page/pictures.ts'
 
 const EXECUTABLE = process.env.WAYBILL_CHROMIUM ?? '/usr/bin/chromium'
 const FLAGS = [

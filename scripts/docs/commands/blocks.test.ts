@@ -1,7 +1,7 @@
 // Tests that the blocks of a page are found, and that different output is reported.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { commandBlocks, commandsOf, wasPrinted } from './blocks.ts'
+import { commandBlocks, commandsOf, wasPrinted } from './place.ts'
 
 const PAGE = `# A page
 

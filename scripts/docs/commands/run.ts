@@ -16,8 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type CommandBlock, commandBlocks } from './blocks.ts'
-import { isThere, openPlace } from './place.ts'
+import { type CommandBlock, commandBlocks, isThere, openPlace } from './place.ts'
 
 const { values, positionals } = parseArgs({
   options: { package: { type: 'string' } },

@@ -1,5 +1,5 @@
-// Prepares the pages of the site from the repository's Markdown and from generated pages. Links to other
-// pages stay, links to other files point to copies, and links to missing files are errors.
+// Prepares the pages of the site, in the order of its sidebar, from the repository's Markdown and from generated pages. Links
+// to other pages stay, links to other files point to copies, and links to missing files are errors.
 import {
   copyFileSync,
   cpSync,
@@ -17,17 +17,119 @@ import { SUITE } from '../../../conformance/runner/run.ts'
 import { readAbsent, readNotes, readOutcomes, scoreboardPage } from '../../gateways/scoreboard.ts'
 import { readProofs } from '../../gateways/scoreboard-evidence.ts'
 import { scoreboardHtml } from '../../gateways/scoreboard-page.ts'
-import { mustFailPage, mustPassPage } from '../../selftest/pages.ts'
-import { readMustFail, readMustPass } from '../../selftest/results.ts'
-import { PUBLIC_PROFILES, profilePage, profilesIndex, profilesJson } from '../profile-pages.ts'
-import { requirementsPage } from '../requirements.ts'
-import { PAGES, pageAddress } from './pages.ts'
+import { mustFailPage, mustPassPage, readMustFail, readMustPass } from '../../selftest/results.ts'
+import {
+  PUBLIC_PROFILES,
+  profilePage,
+  profilesIndex,
+  profilesJson,
+  requirementsPage,
+} from '../requirements.ts'
+
+const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Start: {
+    'docs/index.md': 'What it is',
+    'docs/gateway.md': 'Use it as a gateway',
+    'docs/test-your-gateway.md': 'Test your gateway',
+    'docs/test-your-application.md': 'Test your application',
+  },
+  'The gateway': {
+    'docs/local-models.md': 'Local models and other providers',
+    'docs/keep-your-keys.md': 'Keep your keys',
+    'docs/configuration.md': 'Configuration',
+    'docs/routing.md': 'Routing cookbook',
+    'docs/page.md': 'The page',
+    'docs/steps.md': 'Steps of a session',
+    'docs/status-line.md': 'The status line',
+    'docs/api.md': 'Endpoints and headers',
+    'docs/troubleshooting.md': 'Errors, and what to do',
+    'docs/command-line.md': 'Commands',
+    'docs/models.md': 'What models accept',
+    'docs/passthrough.md': 'Audio, files and batches',
+    'docs/losses.md': 'What a translation loses',
+  },
+  'Coding agents': {
+    'docs/agents.md': 'All of them',
+    'docs/agents/claude-code.md': 'Claude Code',
+    'docs/agents/codex.md': 'Codex',
+    'docs/agents/opencode.md': 'opencode',
+    'docs/agents/copilot.md': 'GitHub Copilot CLI',
+    'docs/agents/qwen.md': 'Qwen Code',
+    'docs/agents/gemini.md': 'Gemini CLI',
+    'docs/agents/aider.md': 'aider',
+    'docs/agents/continue.md': 'Continue',
+    'docs/agents/cline.md': 'Cline',
+    'docs/agents/pi.md': 'pi',
+  },
+  Testing: {
+    'docs/conformance.md': 'Conformance guide',
+    'docs/target-files.md': 'Target files',
+    'docs/vectors.md': 'Vectors for any language',
+    'recordings/README.md': 'Recordings',
+    'mocks/README.md': 'Mock providers',
+    'docs/scoreboard/README.md': 'Scoreboard',
+    'docs/implementations.md': 'Implementations',
+    'docs/what-broke-when.md': 'What broke when',
+    'docs/submitting.md': 'Submit a report',
+    'docs/profiles/README.md': 'Requirements by profile',
+    'conformance/profiles/core.yaml': 'Profile core',
+    'conformance/profiles/observable.yaml': 'Profile observable',
+    'conformance/profiles/server.yaml': 'Profile server',
+    'conformance/profiles/claude-code.yaml': 'Profile claude-code',
+    'conformance/profiles/codex.yaml': 'Profile codex',
+    'conformance/profiles/open-responses.yaml': 'Profile open-responses',
+  },
+  'Running it': {
+    'docs/operations.md': 'Operations',
+    'docs/billing.md': 'Costs and bills',
+    'docs/credentials.md': 'Credentials',
+    'docs/containers.md': 'Containers',
+    'docs/fleet.md': 'Several gateways',
+    'docs/traces.md': 'Traces',
+    'docs/security.md': 'Security model',
+    'SECURITY.md': 'Reporting a vulnerability',
+    'docs/from-other-gateways.md': 'From another gateway',
+    'docs/upgrading.md': 'Upgrading',
+    'docs/platforms.md': 'Platforms',
+    'docs/stability.md': 'Stability',
+  },
+  Background: {
+    'docs/comparison.md': 'Comparison with other gateways',
+    'docs/benchmarks.md': 'Benchmarks',
+    'docs/contract.md': 'The contract',
+    'scripts/docs/requirements.ts': 'Requirements and tests',
+    'docs/selftest/must-fail.json': 'What the checks catch',
+    'docs/selftest/must-pass.json': 'What they must accept',
+    'docs/translation.md': 'Translation, measured',
+    'docs/deviations.md': 'Clients and deviations',
+    'docs/releasing.md': 'Releasing',
+    'CHANGELOG.md': 'Changes',
+    'CONTRIBUTING.md': 'Contributing',
+    'DECISIONS.md': 'Decisions',
+  },
+}
+
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'README.md': 'index',
+  'SECURITY.md': 'reporting',
+  'mocks/README.md': 'mock',
+  'recordings/README.md': 'recordings',
+  'docs/scoreboard/README.md': 'scoreboard',
+  'docs/profiles/README.md': 'profiles',
+  'scripts/docs/requirements.ts': 'requirements',
+  'docs/selftest/must-fail.json': 'must-fail',
+  'docs/selftest/must-pass.json': 'must-pass',
+}
+
+/** Returns the address of a source file's page in the site, without an extension. */
+const pageAddress = (source: string): string =>
+  ELSEWHERE[source] ?? source.replace(/^(docs|conformance)\//, '').replace(/\.(md|yaml)$/, '')
 
 /** Writes `directory` from scratch. Throws with every broken link. */
 export function writeContent(root: string, directory: string): void {
   const sources = Object.values(PAGES).flatMap((pages) => Object.keys(pages))
   const missing = globSync('docs/**/*.md', { cwd: root }).filter((page) => !sources.includes(page))
-  const problems = missing.map((page) => `${page} is not in scripts/docs/site/pages.ts`)
+  const problems = missing.map((page) => `${page} is not in PAGES of scripts/docs/site/content.ts`)
   rmSync(directory, { recursive: true, force: true })
   const put = (from: string, to: string) => {
     mkdirSync(dirname(join(directory, to)), { recursive: true })

@@ -1,6 +1,171 @@
-// Writes a page that explains every error code of the gateway: its cause and its remedy. Pure. A code without
-// an entry does not compile.
+// Reference pages of the documentation: a row for each setting, from the JSON Schema of the configuration; every command with
+// its arguments, options and an example, from the command line itself; and every error code of the gateway with its cause and
+// its remedy. A code without an entry does not compile.
+import type { Command } from 'commander'
+import { commandLine } from '../../src/commands/program.ts'
+import { needsRestart } from '../../src/config/load.ts'
 import { CODES, type ErrorCode } from '../../src/core/errors.ts'
+import type { JsonSchema } from '../../src/yaml/wording.ts'
+
+const SETTINGS_HEAD = `# Configuration
+
+<!-- Written by \`npm run docs\` from src/config/schema.ts. -->
+
+The gateway reads \`waybill.yaml\`, or the file that \`--config\` or \`WAYBILL_CONFIG\` names. \`waybill config check\` names every mistake with its line. [waybill.schema.json](waybill.schema.json) enables completion in an editor. [examples/waybill.yaml](../examples/waybill.yaml) is a file to start from; [examples/every-setting.yaml](../examples/every-setting.yaml) has every setting once.
+
+A running gateway applies a changed file within a second. Settings marked *restart* take effect at the next start, and the process log says so. A file with a mistake has no effect, and the process log names the mistake.
+
+A *duration* is a number and a unit, \`ms\`, \`s\`, \`m\` or \`h\`: \`5s\`. A *size* has \`B\`, \`KiB\`, \`MiB\` or \`GiB\`: \`20MiB\`. \`<name>\` stands for a name that you choose, \`[]\` for each entry of a list. \`required\` means that there is no default, and that the setting must be present if the mapping that contains it is present.
+`
+
+/** Returns the page. `example` is a file with every setting; its parts are shown above the tables. */
+export const configurationPage = (schema: JsonSchema, example: string): string =>
+  settingsPage(SETTINGS_HEAD, schema, { partOf: (name) => partOf(example, name), isFixed: needsRestart })
+
+interface Extras {
+  /** Returns the part of the example below this name. */
+  readonly partOf: (name: string) => string
+  readonly isFixed: (setting: string) => boolean
+}
+
+/** Returns the lines of one top-level setting in a YAML file. Throws if it is missing. */
+function partOf(yaml: string, name: string): string {
+  const [part] = new RegExp(`^${name}:.*(\\n[ -].*|\\n(?=[ -]))*`, 'm').exec(yaml) ?? []
+  if (part === undefined) throw new Error(`the example has no ${name}`)
+  return part
+}
+
+/** Throws if a setting has no description. */
+export function settingsPage(head: string, schema: JsonSchema, extras?: Extras): string {
+  const parts = Object.entries(schema.properties ?? {})
+  const marked = (text: string) =>
+    extras?.isFixed(/`([\w.]+)/.exec(text)![1]!) ? text.replace(/ \|$/, ' *Restart.* |') : text
+  const single = parts.filter(([, part]) => rowsBelow('', part).length === 0)
+  const groups = parts.filter(([, part]) => rowsBelow('', part).length > 0)
+  const sections = groups.map(([name, part]) =>
+    [
+      `## ${name}`,
+      described(name, part),
+      ...(extras ? [`\`\`\`yaml\n${extras.partOf(name)}\n\`\`\``] : []),
+      table(rowsBelow(name, part).map(marked)),
+    ].join('\n\n'),
+  )
+  const top = single.map(([name, part]) => marked(row(name, part, schema)))
+  return `${[head.trimEnd(), table(top), ...sections].join('\n\n')}\n`
+}
+
+const table = (rows: readonly string[]): string =>
+  ['| setting | type | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
+
+/** Returns a row for each setting below this one. */
+function rowsBelow(path: string, schema: JsonSchema): string[] {
+  const entry = schema.items ?? (isSchema(schema.additionalProperties) ? schema.additionalProperties : null)
+  if (entry) return rowsBelow(`${path}${schema.items ? '[]' : '.<name>'}`, entry)
+  const rows = Object.entries(schema.properties ?? {}).flatMap(([name, part]) => {
+    const below = `${path}.${name}`
+    return [row(below, part, schema), ...rowsBelow(below, part)]
+  })
+  // A setting with several forms has the rows of each form.
+  return [...rows, ...(schema.anyOf ?? []).flatMap((form) => rowsBelow(path, form))]
+}
+
+function row(path: string, part: JsonSchema, around: JsonSchema): string {
+  const isRequired = around.required?.includes(path.slice(path.lastIndexOf('.') + 1))
+  const standard =
+    part.default === undefined
+      ? isRequired
+        ? 'required'
+        : ''
+      : plain(part.default) && `\`${plain(part.default)}\``
+  return `| \`${path}\` | ${typeOf(part)} | ${standard} | ${described(path, part)} |`
+}
+
+/** Formats a default value as in the file; an empty text, list or mapping gives an empty string. */
+const plain = (value: unknown): string =>
+  typeof value === 'object' || value === '' ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+
+function described(path: string, { description }: JsonSchema): string {
+  if (!description) throw new Error(`${path} has no description; describe it in the schema`)
+  return description.replaceAll('|', '\\|')
+}
+
+function typeOf(part: JsonSchema): string {
+  if (part.title) return part.title
+  if (part.const !== undefined) return `\`${part.const}\``
+  if (part.enum) return part.enum.map((value) => `\`${value}\``).join(', ')
+  if (part.anyOf) return part.anyOf.map(typeOf).join(', or ')
+  if (part.type === undefined) return 'anything'
+  if (part.type === 'array')
+    return part.items?.type === 'object'
+      ? 'list of mappings'
+      : `list of ${part.items ? typeOf(part.items).replace(/^(text|(?:whole )?number)\b/, '$1s') : 'anything'}`
+  if (part.type === 'object') return 'mapping'
+  if (part.type === 'boolean') return '`true` or `false`'
+  if (part.type === 'string') return part.format === 'uri' ? 'address' : 'text'
+  const { minimum, maximum, exclusiveMinimum } = part
+  const from = minimum === undefined || minimum < -1e15 ? null : minimum
+  const to = maximum === undefined || maximum > 1e15 ? null : maximum
+  const bounds = [
+    exclusiveMinimum !== undefined && `more than ${exclusiveMinimum}`,
+    from !== null && (to === null ? `${from} or more` : `${from} to ${to}`),
+  ].filter(Boolean)
+  return [part.type === 'integer' ? 'whole number' : 'number', ...bounds].join(', ')
+}
+
+const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null
+
+/** Returns the sections of docs/command-line.md, in the order of `waybill --help`. */
+export const commandsPage = (): string =>
+  commandLine({})
+    .commands.flatMap((command) => sectionsOf(command, 'waybill'))
+    .join('\n\n')
+
+/** Returns a command's sections; a command that only groups other commands has none. */
+function sectionsOf(command: Command, above: string): string[] {
+  const name = `${above} ${command.name()}`
+  const below = command.commands.flatMap((each) => sectionsOf(each, name))
+  return isGroup(command) ? below : [sectionOf(command, name), ...below]
+}
+
+/** Returns true if the command only groups other commands. */
+const isGroup = (command: Command): boolean =>
+  command.commands.length > 0 && command.registeredArguments.length === 0
+
+function sectionOf(command: Command, name: string): string {
+  const usage = [
+    name,
+    ...command.registeredArguments.map((each) => {
+      const text = `${each.name()}${each.variadic ? '...' : ''}`
+      return each.required ? `<${text}>` : `[${text}]`
+    }),
+  ].join(' ')
+  const options = command.options.map(
+    ({ flags, description, argChoices, defaultValue, mandatory }) =>
+      `- \`${flags}\`: ${[
+        description,
+        ...(argChoices ? [`one of ${argChoices.join(', ')}`] : []),
+        ...(mandatory ? ['required'] : []),
+        ...(defaultValue === undefined ? [] : [`default: \`${defaultValue}\``]),
+      ].join('; ')}`,
+  )
+  return [
+    `### ${name}`,
+    '',
+    `\`${usage}\`: ${command.description()}.`,
+    ...(options.length > 0 ? ['', ...options] : []),
+    '',
+    `For example \`${exampleOf(command)}\`.`,
+  ].join('\n')
+}
+
+/** Returns the line below "Example:" in the command's help. */
+function exampleOf(command: Command): string {
+  let help = ''
+  command.configureOutput({ writeOut: (part) => (help += part) }).outputHelp()
+  const [, example] = /^Example:\n {2}\$ (.+)$/m.exec(help) ?? []
+  if (example === undefined) throw new Error(`${command.name()} has no example in its help`)
+  return example
+}
 
 interface Help {
   readonly happened: string
@@ -155,9 +320,9 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
 }
 
-const HEAD = `# Errors, and what to do
+const ERRORS_HEAD = `# Errors, and what to do
 
-<!-- Written by \`npm run docs\` from src/core/errors.ts and scripts/docs/troubleshooting.ts. -->
+<!-- Written by \`npm run docs\` from src/core/errors.ts and scripts/docs/reference.ts. -->
 
 Each gateway error has a code, a message that says what to do, and the id of the request:
 
@@ -170,7 +335,7 @@ Clients of Anthropic and Google get the same information in their own format. An
 
 export const troubleshootingPage = (): string =>
   `${[
-    HEAD.trimEnd(),
+    ERRORS_HEAD.trimEnd(),
     ...Object.entries(CODES).map(([code, [status]]) => {
       const { happened, todo } = HELP[code as ErrorCode]
       return `## ${code}\n\n**Status ${code === 'upstream_error' ? 'as the provider’s' : status}.** ${happened}\n\n**What to do:** ${todo}`
