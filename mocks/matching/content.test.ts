@@ -6,8 +6,8 @@ import { clock } from '../../src/shared/clock.ts'
 import { IS_FULL } from '../../src/test/test-size.ts'
 import type { Recording } from '../recording/format.ts'
 import { mockFor } from '../server/test-mock.ts'
+import type { Predicate } from './conversation.ts'
 import { createDigester, type Digester } from './digest.ts'
-import type { Predicate } from './predicate.ts'
 
 const KEY = 'a digest key of the test, of enough characters'
 const NOW = clock.now()

@@ -3,10 +3,9 @@
 
 import { hash } from 'node:crypto'
 import type { Recording } from '../recording/format.ts'
-import { canonical } from './conversation.ts'
+import { canonical, holds, type Spoken } from './conversation.ts'
 import { type DigestedRequest, idOf, type Said } from './digest.ts'
 import { suspectIn } from './mask.ts'
-import { holds, type Spoken } from './predicate.ts'
 
 /** Criteria by which recordings are chosen. */
 export interface MatchInput {

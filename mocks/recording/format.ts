@@ -5,8 +5,8 @@ import { dirname, join, posix } from 'node:path'
 import { z } from 'zod'
 import { readInside } from '../../src/shared/bounded.ts'
 import { packageFile } from '../../src/shared/package-root.ts'
+import { predicateSchema } from '../matching/conversation.ts'
 import { saidSchema } from '../matching/digest.ts'
-import { predicateSchema } from '../matching/predicate.ts'
 
 /** Maximum bytes of a file that is read. */
 export const MAX_FILE_BYTES = 128 * 2 ** 20

@@ -3,8 +3,7 @@
 import { type ZodError, z } from 'zod'
 import { whenAborted } from '../answer.ts'
 import type { RequestKind } from '../ledger.ts'
-import { conversationOf, type Part } from '../matching/conversation.ts'
-import { holds, predicateSchema } from '../matching/predicate.ts'
+import { conversationOf, holds, type Part, predicateSchema } from '../matching/conversation.ts'
 import { fieldOf } from './validate.ts'
 
 /** Step of an explicit stream. */
