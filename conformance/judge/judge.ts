@@ -308,13 +308,15 @@ const bySubject = (some: readonly Verdict[]): string =>
     .map(([subject, those]) => `${those.length} of ${subject}`)
     .join(', ')
 
+/** Returns true if the check could be judged: `untestable` counts as a failure elsewhere, but proves nothing. */
+export const wasJudged = ({ outcome }: Verdict): boolean =>
+  outcome === 'pass' || outcome === 'fail' || outcome === 'warn'
+
 function conclude(run: RunFile, verdicts: readonly Verdict[]): { conclusion: Conclusion; reason: string } {
   const scored = verdicts.filter((each) => each.scored && each.level === 'MUST')
   const failed = scored.filter(({ outcome }) => outcome === 'fail' || outcome === 'untestable')
   const broken = verdicts.filter(({ outcome }) => outcome === 'harness-error')
-  const tried = verdicts.filter(
-    ({ outcome }) => outcome === 'pass' || outcome === 'fail' || outcome === 'warn',
-  )
+  const tried = verdicts.filter(wasJudged)
   const ids = (some: readonly Verdict[]) =>
     some.length > MAX_LISTED_IDS ? bySubject(some) : some.map(({ id }) => id).join(', ')
   if (run.stopped !== null) return { conclusion: 'error', reason: run.stopped }

@@ -3,7 +3,7 @@
 // adjust the estimate. Pure, except for the clock that the caller passes.
 
 import { withoutDialect } from '../checks/requirements.ts'
-import type { Results } from '../judge/judge.ts'
+import { type Results, wasJudged } from '../judge/judge.ts'
 
 /** Facts about a gateway that decide how long a check takes; all in ms, apart from `reads`. */
 export interface GatewayPace {
@@ -164,7 +164,7 @@ export function timeLeft(
     now,
   }: { quick?: boolean; pace?: GatewayPace; earlier: Results | null; now: () => number },
 ): TimeLeft {
-  const before = new Map(earlier?.verdicts.filter(wasTried).map(({ id, duration }) => [id, duration]))
+  const before = new Map(earlier?.verdicts.filter(wasJudged).map(({ id, duration }) => [id, duration]))
   const expected = (id: string): number => before.get(id) ?? usually(id, quick, pace)
   // Actual and expected duration of the checks that have ended.
   let [took, should] = [PRIOR_MS, PRIOR_MS]
@@ -189,9 +189,6 @@ export function timeLeft(
     },
   }
 }
-
-const wasTried = ({ outcome }: Results['verdicts'][number]): boolean =>
-  outcome === 'pass' || outcome === 'fail' || outcome === 'warn'
 
 /** Formats ms: `about 3 min`, `about 40 s`. */
 export function inTime(ms: number): string {

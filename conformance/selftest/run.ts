@@ -6,7 +6,7 @@ import { checks } from '../checks/registry.ts'
 import { type Further, type Requirement, readRequirements, requirementsFor } from '../checks/requirements.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import { byFinding } from '../judge/compare.ts'
-import type { Outcome, Verdict } from '../judge/judge.ts'
+import { type Outcome, wasJudged } from '../judge/judge.ts'
 import { conform } from '../runner/run.ts'
 import { StartError } from '../target/instance.ts'
 import { readTarget } from '../target/read.ts'
@@ -98,13 +98,6 @@ const isCaught = (caught: MustFailResult['caught'], id: string): boolean =>
   [...caught.keys()].some((each) => each === id || requirementOf(each) === id)
 
 export const requirementOf = (id: string): string => id.split('/')[0]!
-
-/**
- * Returns true if the check could be judged. `untestable` counts as a failure elsewhere, but proves nothing
- * here.
- */
-const wasJudged = ({ outcome }: Verdict): boolean =>
-  outcome === 'pass' || outcome === 'fail' || outcome === 'warn'
 
 export interface MustPassResult {
   readonly name: string

@@ -3,7 +3,7 @@
 // result is redacted, so it may be written, and classifying it again gives the same result.
 
 import { type Arrived, arrivedAt, endpointOf, type Wants } from '../provider.ts'
-import { providers } from '../providers/registry.ts'
+import { decoded, providers } from '../providers/registry.ts'
 import { deploymentName, modelName, namesItsModels, redactPath } from '../redaction/paths.ts'
 import type { MatchInput } from './match.ts'
 
@@ -121,14 +121,5 @@ function parse(text: string | null): unknown {
     return text ? JSON.parse(text) : undefined
   } catch {
     return undefined
-  }
-}
-
-/** Decodes a model's name in a path, which may be encoded. */
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
   }
 }

@@ -136,8 +136,8 @@ function below(provider: MockProvider, pathname: string): ProviderMatch {
   return { provider, basePath: base ?? '', path: decoded(pathname.slice((base ?? '').length + 1)) }
 }
 
-/** Decodes a model id in a path, which may be encoded. */
-function decoded(path: string): string {
+/** Decodes a model's name in a path, which may be encoded. */
+export function decoded(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {
