@@ -2,7 +2,7 @@
 // reads requests from connections, calls the core, and sends the answers exactly as described: one write for each part.
 
 import { constants } from 'node:buffer'
-import events from 'node:events'
+import { once as until } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
@@ -137,7 +137,7 @@ export async function createMockProviders({
 /** Starts to listen. Rejects with the problem and its remedy; `cause` is the system's own error. */
 async function listen(server: Server, port: number, host: string): Promise<void> {
   server.listen(port, host)
-  await events.once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
+  await until(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
     const reason =
       cause.code === 'EADDRINUSE'
         ? 'the port is already in use; stop the program that uses it, or choose another port'
