@@ -179,7 +179,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   invalid_request: {
     happened:
-      'A field of the request, or a parameter in the URL, has the wrong type or value. `param` names it.',
+      'A field of the request, or a parameter in the URL, has the wrong type or value: `param`.',
     todo: 'Correct that field. `/openapi.json` describes every parameter.',
   },
   dialect_not_spoken: {
@@ -188,17 +188,17 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   previous_response_not_found: {
     happened:
-      'The call continues an earlier answer (`previous_response_id`). The gateway does not know that answer, or no target of the route belongs to the provider that keeps it.',
+      'The gateway does not know the answer that the call continues (`previous_response_id`), or no target of the route belongs to the provider that keeps it.',
     todo: 'Send the whole conversation instead. Records older than `retention` are gone, and no key can see the records of another key.',
   },
   state_provider_unknown: {
     happened:
-      'The request names an object that a single provider keeps (a file, a container, a stored prompt). The gateway does not know this provider, and the route has several providers, or not the right one.',
+      'The request names an object that a single provider keeps (a file, a container, a stored prompt), which the gateway does not know, and the route has several providers, or not the right one.',
     todo: 'Request `provider/model` instead of the route, or send the content itself. The contract lists [the objects that providers keep](contract.md#configuration).',
   },
   thread_not_found: {
     happened:
-      'The call continues one of Anthropic’s threads. The gateway does not know the last message of the thread, or no target of the route belongs to the provider that has it.',
+      'The gateway does not know the last message of the thread that the call continues, or no target of the route belongs to the provider that has it.',
     todo: 'Nothing: Anthropic’s clients then send the whole conversation. Your own program can do the same, with `thread: {"type": "create"}`.',
   },
   thread_unsupported_request: {
@@ -207,7 +207,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   translation_lossy: {
     happened:
-      'The route has `on_loss: refuse`, and translating this request would lose something. The message names it.',
+      'The route has `on_loss: refuse`, and a translation would lose what the message names.',
     todo: 'Remove those parts, request a model that speaks the dialect of your client, or set `on_loss: allow`. [Losses](losses.md) explains each word.',
   },
   invalid_api_key: {
@@ -216,7 +216,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   forbidden: {
     happened:
-      'The key is known, but may not do this: a client key requested data that only an admin may see, or the page’s token tried to make a call.',
+      'A client key requested data that only an admin may see, or the page’s token tried to make a call.',
     todo: 'Use an admin key (`role: admin`). For calls, use a gateway key.',
   },
   host_not_allowed: {
@@ -288,7 +288,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   upstream_refused: {
     happened:
-      'The provider refused the key or the account of the gateway: 401, 402 or 403, or another status with words about credit, a spend limit, a disabled account or the region. The message of a 401 is not shown, because it can contain parts of the key. Other messages are shown only if no client keys are configured; otherwise, an admin reads them in the record (`refusal` of the attempt).',
+      'The provider refused the key or the account of the gateway: 401, 402 or 403, or another status with words about credit, a spend limit, a disabled account or the region. Its message is shown only if no client keys are configured; otherwise, an admin reads it in the record (`refusal` of the attempt). That of a 401 is never shown, because it can contain parts of the key.',
     todo: 'Check the environment variable that `providers.NAME.key` names, and your account at the provider: its credit, its limits and its settings.',
   },
   upstream_error: {
@@ -330,7 +330,7 @@ Each gateway error has a code, a message that says what to do, and the id of the
 { "error": { "message": "…", "type": "invalid_request_error", "param": null, "code": "model_not_found" }, "request_id": "…" }
 \`\`\`
 
-Clients of Anthropic and Google get the same information in their own format. An error without one of these codes comes from the provider and is passed on unchanged. \`waybill doctor\` finds most causes by itself; \`GET /api/usage/refused-calls\` lists the newest calls that were refused before they had a record.
+Clients of Anthropic and Google get the same in their own format. An error without one of these codes comes from the provider and is passed on unchanged. \`waybill doctor\` finds most causes by itself; \`GET /api/usage/refused-calls\` lists the newest calls that were refused before they had a record.
 `
 
 export const troubleshootingPage = (): string =>
