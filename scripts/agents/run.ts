@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ScriptedAnswer } from '../../mocks/library.ts'
 import { disturbedStream } from '../../src/dialects/test-generator.ts'
-import { seeded } from '../../src/shared/seeded.ts'
+import { seeded } from '../../src/shared/chance.ts'
 import {
   type AgentStage,
   ALIAS,

@@ -26,7 +26,7 @@ for (const [file, target, allowed] of [
   ['src/elsewhere/file.ts', 'src/core/call.ts', false],
   // optional parts
   ['src/gateway/optional-parts.ts', 'src/fleet/fleet.ts', true],
-  ['src/gateway/accounts.ts', 'src/fleet/fleet.ts', false],
+  ['src/gateway/create-gateway.ts', 'src/fleet/fleet.ts', false],
   ['src/fleet/worker.ts', 'src/fleet/fleet.ts', true],
   ['src/commands/reconcile.ts', 'src/reconcile/bill.ts', true],
   ['src/commands/costs.ts', 'src/reconcile/bill.ts', false],

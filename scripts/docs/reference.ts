@@ -178,8 +178,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     todo: 'Send a JSON object. Look for a trailing comma, a missing quote, or a shell that removed the quotes.',
   },
   invalid_request: {
-    happened:
-      'A field of the request, or a parameter in the URL, has the wrong type or value: `param`.',
+    happened: 'A field of the request, or a parameter in the URL, has the wrong type or value: `param`.',
     todo: 'Correct that field. `/openapi.json` describes every parameter.',
   },
   dialect_not_spoken: {
@@ -206,8 +205,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     todo: 'Nothing for a tool runner, which continues without threads. For `client.beta.messages.thread(…)`, set `unsupported_request_behavior` to `continue_unthreaded`, or request a model of a provider that speaks messages.',
   },
   translation_lossy: {
-    happened:
-      'The route has `on_loss: refuse`, and a translation would lose what the message names.',
+    happened: 'The route has `on_loss: refuse`, and a translation would lose what the message names.',
     todo: 'Remove those parts, request a model that speaks the dialect of your client, or set `on_loss: allow`. [Losses](losses.md) explains each word.',
   },
   invalid_api_key: {

@@ -9,8 +9,7 @@ import type { Timer } from '../shared/clock.ts'
 import { MEMORY } from '../shared/memory.ts'
 import type { Store } from '../store/store.ts'
 import { maskedCode } from './answer.ts'
-import type { BackgroundRun, BackgroundRunner } from './background-run.ts'
-import type { CallContext } from './context.ts'
+import type { BackgroundRun, BackgroundRunner, CallContext } from './context.ts'
 import { askForKept } from './kept-answers.ts'
 
 interface BackgroundDeps {

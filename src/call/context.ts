@@ -1,5 +1,5 @@
-// Dependencies of a call. Unlike the context of a read, they include connections to providers.
-
+// Dependencies of a call. Unlike the context of a read, they include connections to providers. Also the form in which a
+// call survives a restart that continues at its provider after the first answer to the client.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ResponseCache } from '../cache/response-cache.ts'
 import type { Config } from '../config/load.ts'
@@ -13,10 +13,34 @@ import type { Router } from '../routing/router.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { KeptCalls, ResponseStore } from '../store/kept.ts'
 import type { Store } from '../store/store.ts'
-import type { BackgroundRunner } from './background-run.ts'
+import type { Write } from '../store/writes.ts'
 import type { GivenItems } from './given-items.ts'
 import type { Plans } from './plan.ts'
 import type { RunsHere } from './run-here.ts'
+
+export interface BackgroundRun {
+  /** The end of the call, still without usage. */
+  readonly closing: Extract<Write, { kind: 'close' }>
+  /** Dialect of the call and of the provider. */
+  readonly dialect: string
+  readonly responseId: string
+  /** Key of the call. */
+  readonly keyName: string | null
+}
+
+export interface BackgroundRunner {
+  /** Starts polling for a recorded run. */
+  start(run: BackgroundRun): void
+  /**
+   * Processes an answer that the client requested. Another provider, or another key, may have the same id for another
+   * run. `isCancelled`: true if the client has just cancelled the run.
+   */
+  received(
+    run: Pick<BackgroundRun, 'responseId' | 'keyName'> & { readonly provider: string },
+    text: string,
+    isCancelled: boolean,
+  ): void
+}
 
 export interface CallContext {
   readonly config: Config

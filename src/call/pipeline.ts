@@ -26,7 +26,7 @@ import {
   type SendResult,
   sendToProvider,
 } from '../providers/send.ts'
-import type { AttemptTracker } from '../routing/attempt-tracker.ts'
+import type { AttemptTracker } from '../routing/routing-state.ts'
 import { detached, type REPORTED } from '../shared/boundary.ts'
 import type { Keeping } from '../store/kept.ts'
 import type { EndedAttempt } from '../store/writes.ts'
@@ -40,8 +40,7 @@ import {
   closingOf,
 } from './answer.ts'
 import { AnswerKeeping, type Storing } from './answer-keeping.ts'
-import type { BackgroundRun } from './background-run.ts'
-import type { CallContext } from './context.ts'
+import type { BackgroundRun, CallContext } from './context.ts'
 import { describedCall, findRoute, mayUseCallers, type RoutedRequest, readRequest } from './find-route.ts'
 import { GeneralCall } from './general-call.ts'
 import { type WithItems, withNamedItems } from './named-items.ts'

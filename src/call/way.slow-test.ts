@@ -31,12 +31,18 @@ const FEATURES = {
 const GENERAL =
   /^(call\/(pipeline|answer-keeping)|providers\/(send|exchange|adjuster))\.ts|^call\/find-route\.ts (?!readRequest$|smallLast$|describedCall$)/
 
-async function wayWith(providers = '', settings = '', route = ''): Promise<Way> {
+async function wayWith(rounds: number, providers = '', settings = '', route = ''): Promise<Way> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--min-semi-space-size=256', '--max-semi-space-size=256', join(import.meta.dirname, 'test-way.ts')],
     {
-      env: { ...process.env, WAY_PROVIDERS: providers, WAY_SETTINGS: settings, WAY_ROUTE: route },
+      env: {
+        ...process.env,
+        WAY_ROUNDS: String(rounds),
+        WAY_PROVIDERS: providers,
+        WAY_SETTINGS: settings,
+        WAY_ROUTE: route,
+      },
       maxBuffer: 2 ** 24,
     },
   )
@@ -47,7 +53,7 @@ const shown = ({ functions, kilobytes }: Way): string =>
   `${functions.length} functions in ${new Set(functions.map((each) => each.replace(/ .*/, ''))).size} files, ${kilobytes.toFixed(1)} kB`
 
 test('a plain call enters and allocates no more than before, and nothing of a feature that is not configured', async (t) => {
-  const plain = await wayWith()
+  const plain = await wayWith(4)
   t.diagnostic(`plain: ${shown(plain)}`)
   assert.ok(plain.functions.length <= MOST_FUNCTIONS, `${plain.functions.length} functions`)
   assert.ok(plain.kilobytes <= MOST_KILOBYTES, `${plain.kilobytes} kB`)
@@ -62,7 +68,7 @@ test('a plain call enters and allocates no more than before, and nothing of a fe
       [],
       `${name} is not configured`,
     )
-    const way = await wayWith(providers, settings, route)
+    const way = await wayWith(1, providers, settings, route)
     t.diagnostic(`with ${name}: ${shown(way)}`)
     assert.ok(
       way.functions.some((each) => files.test(each)),

@@ -3,7 +3,7 @@
 // ready.
 import { z } from 'zod'
 import { type Config, loadConfig } from '../config/load.ts'
-import { endsIn } from '../core/model-ends.ts'
+import { endsIn } from '../core/findings.ts'
 import { plainLossesIn, translatable } from '../gateway/providers.ts'
 import { createRouter } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'

@@ -3,7 +3,7 @@
 
 import { type Stats, statSync, unwatchFile, watchFile } from 'node:fs'
 import { type Config, loadConfig } from '../config/load.ts'
-import { modelEnds } from '../core/model-ends.ts'
+import { modelEnds } from '../core/findings.ts'
 import type { Log } from '../core/process-log.ts'
 import { curlExample } from '../dialects/chat/client.ts'
 import { createGateway, isLoopback } from '../gateway/create-gateway.ts'

@@ -3,7 +3,7 @@
 // problem. Skips values of the wrong type, because the schema reports them.
 
 import { misplacement } from '../core/model-in-path.ts'
-import { regionIn } from '../shared/aws-region.ts'
+import { regionIn } from '../shared/plain-address.ts'
 import { nearest, type Problem, quoted } from '../yaml/wording.ts'
 import { schema } from './schema.ts'
 

@@ -12,7 +12,7 @@ import { dated } from '../shared/test-clock.ts'
 import { runCli, startServer } from '../test/test-cli.ts'
 import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
-import { modelEnds } from './model-ends.ts'
+import { modelEnds } from './findings.ts'
 
 const day = (text: string) => () => Date.parse(text)
 const CONFIG = `

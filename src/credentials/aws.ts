@@ -1,7 +1,7 @@
 // `auth: aws`: signs requests with AWS Signature Version 4. AWS's own libraries find the credentials and sign
 // requests; they are loaded with the first call.
 import type { AwsCredentialIdentity } from '@smithy/types'
-import { regionIn } from '../shared/aws-region.ts'
+import { regionIn } from '../shared/plain-address.ts'
 import { createKeySearch } from '../shared/redact.ts'
 import type {
   CompletedRequest,

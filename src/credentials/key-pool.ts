@@ -4,7 +4,7 @@
 // a replacement of the configuration.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import { recent } from '../shared/recent.ts'
+import { recent } from '../shared/memory.ts'
 import { createKeySearch } from '../shared/redact.ts'
 import { resetTimeIn } from '../shared/reset-time.ts'
 import {

@@ -1,13 +1,13 @@
-// A dialect: one wire format, on the client side and on the provider side. Each dialect has a folder here and
-// a line in registry.ts. Only four other places name a dialect: the catalog's formats (endpoints/models.ts),
-// src/passthrough, the rules of src/config, and Claude Code's model names (endpoints/statusline.ts).
-
+// A dialect: one wire format, on the client side and on the provider side; and a cloud that serves a dialect at its own
+// paths (`src/platforms`). Each dialect has a folder here and a line in registry.ts. Only four other places name a
+// dialect: the catalog's formats (endpoints/models.ts), src/passthrough, the rules of src/config, and Claude Code's
+// model names (endpoints/statusline.ts).
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ZodType } from 'zod'
+import type { RequestTraits } from '../core/budget.ts'
 import type { ParsedEvent, ProviderError, Purpose } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Loss } from '../core/losses.ts'
-import type { RequestTraits } from '../core/request-traits.ts'
 import type { Facts } from '../models/facts.ts'
 import type { AnswerParts } from './answer-parts.ts'
 import type { ClientRequest, DialectBlocks } from './blocks.ts'
@@ -335,4 +335,23 @@ export interface Translation extends UpstreamDialect, OtherForm {
   readonly losses: readonly Loss[]
   /** Adds a loss. */
   lose(loss: Loss): void
+}
+
+export interface Platform {
+  /** Returns a request of the dialect in the form that the platform accepts. */
+  place(request: ProviderRequest): ProviderRequest
+  /** Returns an answer's headers with the dialect's names. */
+  headers?(headers: IncomingHttpHeaders): IncomingHttpHeaders
+  /** Returns a decoder for a stream with these headers; null if the stream already has server-sent events. */
+  openStream?(headers: IncomingHttpHeaders): StreamDecoder | null
+  /** Additional statuses after which another target may succeed. */
+  readonly movesOn?: readonly number[]
+  /** Returns a whole answer in the dialect's form; null if no conversion is needed. */
+  whole(status: number, headers: IncomingHttpHeaders, text: string): string | null
+}
+
+/** Converts the bytes of one stream to server-sent events. */
+export interface StreamDecoder {
+  /** Returns the events that a chunk completes. Throws if the stream has another format. */
+  push(chunk: Buffer): Buffer
 }

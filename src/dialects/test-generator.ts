@@ -1,7 +1,7 @@
 // Makes answers with random compositions of deviations, for tests: the same meaning, written in the ways of many servers.
 // Only compositions whose meaning is certain are made.
 import assert from 'node:assert/strict'
-import { seeded } from '../shared/seeded.ts'
+import { seeded } from '../shared/chance.ts'
 import { PAIRS } from './test-crossing.ts'
 import { type Concluded, concluded, translated } from './test-deviations.ts'
 

@@ -5,8 +5,7 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
-import type { ReadEndpoint } from '../http/endpoint.ts'
-import { JsonText } from '../json/json-text.ts'
+import { JsonText, type ReadEndpoint } from '../http/endpoint.ts'
 import { learnedUntil } from '../models/learned.ts'
 import type { ReadContext } from './context.ts'
 import { callList, listArguments, noQuery, ownKey, pageQuery, readsOf, scopeOnly } from './query.ts'

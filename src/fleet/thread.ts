@@ -8,7 +8,7 @@ import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { after, on, stray } from '../shared/boundary.ts'
 import type { Timer } from '../shared/clock.ts'
-import type { KeptRow } from '../store/kept-rows.ts'
+import type { KeptRow } from '../store/kept.ts'
 import type {
   Beat,
   Identity,

@@ -1,4 +1,5 @@
-// Joins the parts into a running gateway, for `serve`, tests and programs that embed the gateway.
+// Joins the parts into a running gateway, for `serve`, tests and programs that embed the gateway; among them the spent
+// and reserved money of each key.
 import type { IncomingHttpHeaders } from 'node:http'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -7,12 +8,13 @@ import { BackgroundRuns } from '../call/background.ts'
 import type { CallContext } from '../call/context.ts'
 import { GivenItems } from '../call/given-items.ts'
 import { RunsHere } from '../call/run-here.ts'
-import type { Account } from '../core/period.ts'
+import type { KeyConfig } from '../config/load.ts'
+import { type Account, endOf, periodOf } from '../core/period.ts'
 import { type Log, SILENT } from '../core/process-log.ts'
 import type { TracedCall } from '../core/tracing.ts'
 import { CHORES, createUpkeep, type Upkeep } from '../core/upkeep.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
-import type { ReadContext } from '../endpoints/context.ts'
+import type { BudgetUse, ReadContext } from '../endpoints/context.ts'
 import { endLive } from '../endpoints/live.ts'
 import { nowhere, PAGE, readPage } from '../endpoints/page.ts'
 import { createCallSlots } from '../http/call-slots.ts'
@@ -25,9 +27,8 @@ import { createHttpServer } from '../http/server.ts'
 import { createWebSockets } from '../http/web-sockets.ts'
 import { type LearnedRefusals, NOTHING_LEARNED, openLearnedRefusals } from '../models/learned.ts'
 import { errorFields, logCalls, warnOfVariables } from '../observe/call-line.ts'
-import { createFeed } from '../observe/feed.ts'
-import { createMetrics, type Metrics } from '../observe/metrics.ts'
-import { type Observer, type WatchedCall, watchWrites } from '../observe/watch.ts'
+import { createMetrics, type KeyBudget, type Metrics } from '../observe/metrics.ts'
+import { createFeed, type Observer, type WatchedCall, watchWrites } from '../observe/watch.ts'
 import { createConnections } from '../providers/connections.ts'
 import { RoutingState } from '../routing/routing-state.ts'
 import { onStray } from '../shared/boundary.ts'
@@ -37,8 +38,7 @@ import { MEMORY } from '../shared/memory.ts'
 import { packageFile } from '../shared/package-root.ts'
 import { createReservations } from '../store/reservations.ts'
 import { openStore } from '../store/sqlite/open-store.ts'
-import type { Journal, StoreOptions } from '../store/store.ts'
-import { createAccounts } from './accounts.ts'
+import type { Journal, Spent, StoreOptions } from '../store/store.ts'
 import { callsOf, OTHERS, openApiDocument, PASSTHROUGH, READS } from './endpoints.ts'
 import { type InForce, putInForce } from './in-force.ts'
 import { listen, refuseOpenAccess, stopListening } from './listen.ts'
@@ -225,3 +225,54 @@ const openRecord = (
       log.error({ reason }, 'a database thread died; it restarts in one second')
     },
   })
+
+interface AccountsDeps {
+  readonly store: Pick<Journal, 'spending' | 'failure'>
+  /** Returns the spending of the other instances of a fleet. */
+  readonly spentElsewhere: ((account: Account) => Spent) | undefined
+  /** Returns US dollars reserved for open calls. */
+  readonly reserved: (account: Account) => number
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+interface Accounts {
+  /** Returns the amount spent at all gateways that share the budget. */
+  readonly spentBy: (account: Account) => Spent
+  readonly budgetUse: BudgetUse
+  /** Returns the metrics of a key's budgets; empty without a budget, or while the record is unreadable. */
+  readonly budgetsOf: (key: KeyConfig) => KeyBudget[]
+}
+
+const UNKNOWN = { usd: null, estimatedUsd: null, unknownAttempts: null, reservedUsd: null }
+
+function createAccounts({ store, spentElsewhere, reserved, now }: AccountsDeps): Accounts {
+  function spentBy(account: Account): Spent {
+    const own = store.spending.spent(account)
+    const others = spentElsewhere?.(account)
+    if (!others) return own
+    return {
+      usd: own.usd + others.usd,
+      estimatedUsd: own.estimatedUsd + others.estimatedUsd,
+      unknownAttempts: own.unknownAttempts + others.unknownAttempts,
+    }
+  }
+
+  const budgetUse: BudgetUse = (keyName, per, sessionId = null) => {
+    const period = periodOf(per, now(), sessionId)
+    const resetsAt = endOf(per, now())
+    if (keyName === null || period === null) return { ...UNKNOWN, resetsAt }
+    const account = { keyName, period }
+    return { ...spentBy(account), reservedUsd: reserved(account), resetsAt }
+  }
+
+  function budgetsOf({ name, budget = [] }: KeyConfig): KeyBudget[] {
+    if (store.failure !== null) return []
+    return budget.map(({ usd, per }) => {
+      const { usd: spent, reservedUsd } = budgetUse(name, per)
+      return { key: name, per, budget: usd, spent, reserved: reservedUsd }
+    })
+  }
+
+  return { spentBy, budgetUse, budgetsOf }
+}

@@ -14,8 +14,7 @@ import {
   createZstdDecompress,
 } from 'node:zlib'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
-import { refuseRepeated } from '../json/decisive-members.ts'
-import { plainNames } from '../json/plain-names.ts'
+import { plainNames, refuseRepeated } from '../json/plain-names.ts'
 import { on, once, REPORTED } from '../shared/boundary.ts'
 import { holdsMoreValues } from '../shared/bounded.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'

@@ -3,10 +3,18 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
 import type { GatewayError } from '../core/errors.ts'
-import type { JsonText } from '../json/json-text.ts'
 import type { REPORTED } from '../shared/boundary.ts'
 import type { CallSlot } from './call-slots.ts'
 import type { Caller } from './caller.ts'
+
+/** JSON as a string. `Value`: type of the parsed text. */
+export class JsonText<Value> {
+  readonly text: string
+  declare readonly says: Value
+  constructor(text: string) {
+    this.text = text
+  }
+}
 
 /** An admitted request. */
 export interface AdmittedRead {

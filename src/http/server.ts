@@ -12,7 +12,6 @@ import polka, { type Polka, type Request } from 'polka'
 import type { z } from 'zod'
 import { idOf } from '../core/call.ts'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
-import { JsonText } from '../json/json-text.ts'
 import { on, REPORTED, stray } from '../shared/boundary.ts'
 import { safeJson } from '../terminal/clean.ts'
 import { asksForWebSocket } from '../websocket/handshake.ts'
@@ -21,14 +20,15 @@ import { dropBody } from './body.ts'
 import type { CallSlot, CallSlots } from './call-slots.ts'
 import type { Caller } from './caller.ts'
 import { answerBrokenRequest, serveInTurn } from './connection.ts'
-import type {
-  Admitted,
-  AdmittedOther,
-  AdmittedRead,
-  AnyReadEndpoint,
-  CallEndpoint,
-  ErrorWording,
-  OtherEndpoint,
+import {
+  type Admitted,
+  type AdmittedOther,
+  type AdmittedRead,
+  type AnyReadEndpoint,
+  type CallEndpoint,
+  type ErrorWording,
+  JsonText,
+  type OtherEndpoint,
 } from './endpoint.ts'
 import type { KeyGuard } from './guards.ts'
 import { giveUpUnread, NOSNIFF, replyError, replyJson, replyTagged } from './reply.ts'

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { PLATFORM_NAMES } from '../config/schema.ts'
-import type { Platform, StreamDecoder } from '../dialects/platform.ts'
+import type { Platform, StreamDecoder } from '../dialects/dialect.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 import { bedrockPlatform } from './bedrock.ts'
 import { vertexPlatform } from './vertex.ts'

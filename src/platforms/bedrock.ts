@@ -4,8 +4,8 @@
 
 import { createRequire } from 'node:module'
 import type { EventStreamCodec } from '@smithy/eventstream-codec'
+import type { Platform, StreamDecoder } from '../dialects/dialect.ts'
 import { isObject, textOf } from '../dialects/json.ts'
-import type { Platform, StreamDecoder } from '../dialects/platform.ts'
 import { omitMembers, spliceMembers } from '../json/splice.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
 import { type ErrorType, messagesError, messagesRequest } from './messages.ts'

@@ -1,7 +1,8 @@
 // Claude on Google's Vertex AI. The path holds the model, and errors may have Google's format. Streams have
 // the dialect's format. Format: Vertex AI documentation, "Use Anthropic's Claude models".
+
+import type { Platform } from '../dialects/dialect.ts'
 import { isObject, member } from '../dialects/json.ts'
-import type { Platform } from '../dialects/platform.ts'
 import { spliceMembers } from '../json/splice.ts'
 import { type ErrorType, messagesError, messagesRequest } from './messages.ts'
 

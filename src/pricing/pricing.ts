@@ -18,8 +18,7 @@ import { bareName, nameKey } from '../shared/model-names.ts'
 import { packageFile } from '../shared/package-root.ts'
 import { ownModels, ownRates, priceSource } from './axes.ts'
 import { type Cost, type OwnPrice, type PricedTokens, UNKNOWN_USAGE } from './cost.ts'
-import { type NameOf, servedCost, UNKNOWN_MODEL } from './served-cost.ts'
-import { type KnownNames, pricedName } from './who-answered.ts'
+import { type KnownNames, type NameOf, pricedName, servedCost, UNKNOWN_MODEL } from './served-cost.ts'
 
 /** The price table takes 15 MiB and some ms to load, so it is loaded only for the first price. */
 const load = createRequire(import.meta.url)

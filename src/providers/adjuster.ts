@@ -1,14 +1,16 @@
-// Renames, omits or replaces members of a request that its model refuses: a member that facts rule out, members
-// refused earlier and, once for each target, a member that was just refused. A refusal is remembered if the same
-// request was accepted without the member. Independent of dialects and providers.
-import { type ProviderError, type Target, targetId } from '../core/call.ts'
-import type { ProviderAccess, Translation, UpstreamDialect } from '../dialects/dialect.ts'
+// Changes a request for one target. A route may configure headers and members of the body. A member that the model
+// refuses is renamed, omitted or replaced: one that facts rule out, one refused earlier and, once for each target, one
+// that was just refused. A refusal is remembered if the same request was accepted without the member. Independent of
+// dialects and providers.
+import { type ProviderError, type RequestChanges, type Target, targetId } from '../core/call.ts'
+import type { ProviderAccess, ProviderRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
 import {
   type FactsIn,
   type RefusedMember,
   refusedMember,
   withoutRefusedMembers,
 } from '../dialects/optional-members.ts'
+import { omitMembers, spliceMembers } from '../json/splice.ts'
 import type { LearnedRefusals } from '../models/learned.ts'
 import { type Failure, failure, providerErrorIn, type Whole } from './attempt-result.ts'
 
@@ -132,5 +134,23 @@ export class Adjuster {
     if (this.#refused?.isAlone) this.#options.learned.add({ provider, model, ...this.#refused.refused })
     this.#refused = null
     this.#body = null
+  }
+}
+
+/**
+ * Returns the changed request. Replaces headers of the same name; a member that is both omitted and set is
+ * set.
+ */
+export function changed(request: ProviderRequest, { headers, set, omit }: RequestChanges): ProviderRequest {
+  const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
+  const kept = request.headers.filter((_, at) => !names.has(request.headers[at - (at % 2)]!.toLowerCase()))
+  const shorter = omitMembers(
+    request.body,
+    omit.map((member) => [member]),
+  )
+  return {
+    ...request,
+    headers: [...kept, ...Object.entries(headers).flat()],
+    body: Object.keys(set).length > 0 ? spliceMembers(shorter, set) : shorter,
   }
 }

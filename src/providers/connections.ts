@@ -2,9 +2,8 @@
 // closed early; idle connections end by themselves.
 import type { Socket } from 'node:net'
 import type { Dispatcher, buildConnector as undici } from 'undici'
-import { openTunnel } from './proxy.ts'
+import { openTunnel, trustedWith } from './proxy.ts'
 import { SocketDispatcher } from './socket-dispatcher.ts'
-import { trustedWith } from './trusted-certificates.ts'
 import { buildConnector, Pool } from './undici.ts'
 
 /** Settings of the connections to an origin. */

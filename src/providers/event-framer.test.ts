@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { processorMs } from '../test/test-processor-time.ts'
-import { EventFramer } from './event-framer.ts'
+import { EventFramer } from './event-reader.ts'
 
 interface Framed {
   /** Texts of the parts with data. If the LF after a CR arrived in the next chunk, it is included. */

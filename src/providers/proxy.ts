@@ -1,8 +1,9 @@
-// Reaches providers through a proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Decides which origins use it,
-// and opens tunnels with CONNECT. Independent of providers.
+// Reaches providers through a proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Decides which origins use it, and opens
+// tunnels with CONNECT. Also names the certificates that a connection trusts. Independent of providers.
 import { type IncomingMessage, request as overHttp } from 'node:http'
 import { request as overHttps } from 'node:https'
 import type { Socket } from 'node:net'
+import { rootCertificates } from 'node:tls'
 import { after, on } from '../shared/boundary.ts'
 
 /** Values of the environment variables. A proxy's URL may contain a password. */
@@ -98,3 +99,10 @@ const refusalOf = (status: number): string =>
   status === 407
     ? 'the proxy asks for a user and a password; put them into the URL of the variable'
     : `the proxy refused with ${status}`
+
+/**
+ * Returns the trusted certificates as a TLS option. `ca`: certificates in addition to the default ones, in
+ * PEM; null for none.
+ */
+export const trustedWith = (ca: string | null): { ca?: string[] } =>
+  ca === null ? {} : { ca: [...rootCertificates, ca] }

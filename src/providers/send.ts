@@ -20,24 +20,28 @@ import {
   type Credentials,
 } from '../credentials/credentials.ts'
 import type { ClientRequest } from '../dialects/blocks.ts'
-import type { ProviderAccess, ProviderRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
-import type { Platform } from '../dialects/platform.ts'
+import type {
+  Platform,
+  ProviderAccess,
+  ProviderRequest,
+  Translation,
+  UpstreamDialect,
+} from '../dialects/dialect.ts'
 import { type KnownRefusal, refusalIn } from '../models/refusals.ts'
 import { detached } from '../shared/boundary.ts'
 import { withoutRequest } from '../shared/redact.ts'
-import { Adjuster, type AdjusterOptions } from './adjuster.ts'
+import { Adjuster, type AdjusterOptions, changed } from './adjuster.ts'
 import {
   type AttemptResult,
   type Failure,
   failure,
+  isUnknownModel,
   MAX_ERROR_BYTES,
   providerErrorIn,
   type Streaming,
   type Whole,
 } from './attempt-result.ts'
 import { type TimeLimits, UpstreamExchange } from './exchange.ts'
-import { changed } from './request-changes.ts'
-import { isUnknownModel } from './unknown-model.ts'
 import { inBody, waitingTime } from './waiting-time.ts'
 
 /** A provider that is ready for requests. */

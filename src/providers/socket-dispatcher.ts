@@ -12,7 +12,7 @@ import { after, detached, guarded, on } from '../shared/boundary.ts'
 import { clock, type Timer } from '../shared/clock.ts'
 import { inputItems, OutputCollector } from '../websocket/continuation.ts'
 import { eventOf, isEnd, typeOf } from '../websocket/frames.ts'
-import { trustedWith } from './trusted-certificates.ts'
+import { trustedWith } from './proxy.ts'
 
 /** A handler that is notified when its request uses a socket. */
 interface SocketHandler extends Dispatcher.DispatchHandler {

@@ -13,8 +13,16 @@ import { chance } from '../shared/chance.ts'
 import { sleep } from '../shared/clock.ts'
 import { ANSWER_WEIGHT, MEMORY, type MemoryShare, REQUEST_WEIGHT } from '../shared/memory.ts'
 import { resultInTurn } from '../shared/turns.ts'
-import type { KeptCall, KeptCalls, KeptResponse, LoadingMemory, ResponseStore } from '../store/kept.ts'
-import type { KeptRow, KeptRowReads, KeptRowWrites } from '../store/kept-rows.ts'
+import type {
+  KeptCall,
+  KeptCalls,
+  KeptResponse,
+  KeptRow,
+  KeptRowReads,
+  KeptRowWrites,
+  LoadingMemory,
+  ResponseStore,
+} from '../store/kept.ts'
 
 export interface ResponseStoreOptions {
   readonly rows: KeptRowWrites & {

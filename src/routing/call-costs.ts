@@ -2,9 +2,8 @@
 // what each target has cached of the conversation.
 import { type CostEstimate, type Target, targetId } from '../core/call.ts'
 import type { Pricer } from '../pricing/pricing.ts'
-import type { ServedCall } from './attempt-tracker.ts'
 import { type CachedTokens, MIN_CACHED_TOKENS } from './conversations.ts'
-import type { RoutingState } from './routing-state.ts'
+import type { RoutingState, ServedCall } from './routing-state.ts'
 import type { CallKind } from './usual-calls.ts'
 
 /**

@@ -1,7 +1,7 @@
 // Conversations with the targets that have cached their prompts. In memory and bounded; the least recently
 // used entries are dropped. In a fleet, gateways exchange their changes.
 import { hash } from 'node:crypto'
-import { recent } from '../shared/recent.ts'
+import { recent } from '../shared/memory.ts'
 
 /**
  * Maximum number of entries, because clients choose sessions. A conversation with a session has up to two

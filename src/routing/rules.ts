@@ -1,8 +1,22 @@
-// Rules of a route: conditions on calls and the allowed targets. Pure. Expects a checked configuration.
-
-import type { RuleConfig } from '../config/load.ts'
+// Rules of a route: conditions on calls and the allowed targets; and the capabilities that a call needs and a model
+// lacks (ROUTE-12). Capabilities missing in the settings are assumed to exist. Pure. Expects a checked configuration.
+import type { ModelConfig, RuleConfig } from '../config/load.ts'
+import type { RequestTraits } from '../core/budget.ts'
 import { clientName, type Target, targetId } from '../core/call.ts'
-import type { RequestTraits } from '../core/request-traits.ts'
+
+/** Returns true if the settings of a model can exclude a call. */
+export const isLimited = (model: ModelConfig | undefined): boolean =>
+  model?.context !== undefined || model?.capabilities.tools === false || model?.capabilities.images === false
+
+/** Returns the first missing capability, in words; null if the model has all of them. */
+export function lackOf(model: ModelConfig | undefined, traits: RequestTraits): string | null {
+  if (!model) return null
+  const { capabilities, context } = model
+  if (capabilities.tools === false && traits.tools) return 'no tools'
+  if (capabilities.images === false && traits.images) return 'no images'
+  if (context !== undefined && traits.inputTokens > context) return `context of ${context} tokens too short`
+  return null
+}
 
 export interface Rule {
   /** Label in the record, for example `rule 2: tools`. Numbers begin with 1. */

@@ -3,7 +3,7 @@
 // bounded, like conversations.
 import { timeOfId } from '../core/call.ts'
 import type { PastCall } from '../core/record.ts'
-import { recent } from '../shared/recent.ts'
+import { recent } from '../shared/memory.ts'
 
 /** The way in which a model caches prompts. */
 export interface CacheFacts {

@@ -5,10 +5,17 @@ import type { Config, ModelConfig, RouteConfig } from '../config/load.ts'
 import type { STRATEGIES } from '../config/schema.ts'
 import type { RequestChanges, Target } from '../core/call.ts'
 import { refuseMisplaced } from '../core/model-in-path.ts'
-import { isLimited } from './capabilities.ts'
-import { compileRules, type Rule } from './rules.ts'
-import { cheapest, fastest, leastBusy, priority, random, roundRobin, weighted } from './strategies.ts'
-import type { Strategy } from './strategy.ts'
+import { compileRules, isLimited, type Rule } from './rules.ts'
+import {
+  cheapest,
+  fastest,
+  leastBusy,
+  priority,
+  random,
+  roundRobin,
+  type Strategy,
+  weighted,
+} from './strategies.ts'
 
 export const strategies: Record<(typeof STRATEGIES)[number], Strategy> = {
   priority,

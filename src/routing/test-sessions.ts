@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { parseConfig } from '../config/load.ts'
 import { targetId } from '../core/call.ts'
 import { createPricer, type Pricer, pricingOf } from '../pricing/pricing.ts'
-import { seeded } from '../shared/seeded.ts'
+import { seeded } from '../shared/chance.ts'
 import { createRouter } from './router.ts'
 import { input } from './test-router.ts'
 

@@ -1,6 +1,6 @@
 // Usual calls of a route: their input and output, the calls that follow in the same conversation, and what a
 // target makes of their input. Learned from calls that have ended; in memory, bounded, and lost at a restart.
-import { recent } from '../shared/recent.ts'
+import { recent } from '../shared/memory.ts'
 import type { CachedTokens } from './conversations.ts'
 
 /** Weight of a new call relative to all earlier ones. */

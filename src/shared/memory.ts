@@ -3,6 +3,7 @@
 // key and one for all. Beyond a limit, the newest demand of the key that holds the most is refused, or its connection is
 // closed, and all others go on. Knows keys only by name.
 import { getHeapStatistics } from 'node:v8'
+import { LRUCache } from 'lru-cache'
 import { clock } from './clock.ts'
 
 /** Limits in bytes of memory. */
@@ -234,3 +235,10 @@ export class MemoryShare {
 
 /** The account of this process. */
 export const MEMORY = new MemoryAccount(memoryLimits(20 * 2 ** 20, false))
+
+/**
+ * Returns a table of at most `max` entries, which drops the least recently used. Its room grows with its entries: a
+ * cache with `max` would reserve all of it at once, which takes as long as the rest of a gateway's start.
+ */
+export const recent = <Value extends {}>(max: number): LRUCache<string, Value> =>
+  new LRUCache({ maxSize: max, sizeCalculation: () => 1 })

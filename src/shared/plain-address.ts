@@ -1,5 +1,5 @@
-// The parts of an address that are no secret. Imports no other file.
-
+// Parts of an address: those that are no secret, a region of AWS, a query without the client's key. Imports no other
+// file.
 /** An end of a path that may hold a credential, plain or percent-encoded: a query, a fragment or `;name=value`. */
 const TAIL = /([?#;]|%3[fb]|%23).*$/is
 
@@ -27,3 +27,16 @@ export function plainAddress(address: string): string {
 
 /** Returns true if an address has parts that may hold a credential. */
 export const holdsCredential = (address: string): boolean => plainAddress(address) !== address
+
+/** Returns the region in an AWS address; null for any other address. */
+export const regionIn = (hostname: string): string | null =>
+  /(?:^|[.-])([a-z]{2}(?:-[a-z]+){1,3}-\d)\./.exec(hostname)?.[1] ?? null
+
+/**
+ * Removes the client's key from a query, since Google's clients may send it there. The rest keeps its bytes.
+ */
+export const withoutKey = (query: string): string =>
+  query
+    .split('&')
+    .filter((pair) => !new URLSearchParams(pair).has('key'))
+    .join('&')

@@ -1,7 +1,7 @@
 // Every query on the record, with the type of its result. Independent of the database.
 import type { Tokens } from '../core/call.ts'
 import type { CallDetail, CallRecord, FieldFilter, PastCall } from '../core/record.ts'
-import type { KeptRowReads } from './kept-rows.ts'
+import type { KeptRowReads } from './kept.ts'
 
 /** A page of a list, as in the contract's section "Lists". */
 export interface Listed<Item> {

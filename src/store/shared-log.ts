@@ -3,7 +3,7 @@
 
 import type { AttemptRecord } from '../core/record.ts'
 import type { Chore } from '../core/upkeep.ts'
-import type { KeptRowWrites } from './kept-rows.ts'
+import type { KeptRowWrites } from './kept.ts'
 import type { Reads } from './reads.ts'
 import type { Row } from './sql/columns.ts'
 import type { Spent } from './store.ts'

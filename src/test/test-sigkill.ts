@@ -17,7 +17,7 @@ import { fail, type Received, type Script, stream } from '../../mocks/test-upstr
 import { idOf } from '../core/call.ts'
 import { DIALECTS } from '../dialects/registry.ts'
 import { ALL } from '../dialects/test-samples.ts'
-import { seeded } from '../shared/seeded.ts'
+import { seeded } from '../shared/chance.ts'
 import { migrate } from '../store/sqlite/migrations.ts'
 import { checkReferences, checkRollUps } from '../store/sqlite/test-database.ts'
 import { ENVIRONMENT } from './test-cli.ts'

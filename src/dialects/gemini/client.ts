@@ -1,11 +1,11 @@
 // Gemini on the client side: reads requests and writes errors. Format: Gemini API reference, "Generating content" and
 // "Counting tokens".
 import { z } from 'zod'
-import type { RequestTraits } from '../../core/request-traits.ts'
+import type { RequestTraits } from '../../core/budget.ts'
 import { estimateTokens } from '../../core/token-estimate.ts'
 import { canonical } from '../../json/canonical.ts'
 import { mapElements, spliceMembers } from '../../json/splice.ts'
-import { withoutKey } from '../../shared/query-key.ts'
+import { withoutKey } from '../../shared/plain-address.ts'
 import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
 import { isObject, type Json } from '../json.ts'
 import { isGoogleFile, type KeptKind, type MemberPath, places } from '../kept.ts'

@@ -2,7 +2,7 @@
 // for each kind of value. A new field in `src/core/record.ts` automatically becomes a column.
 import type { ComponentChild } from 'preact'
 import { CALL_FIELDS, type CallRecord, type Field, type Kind } from '../../core/record.ts'
-import { TOKEN_PARTS } from '../../core/token-parts.ts'
+import { TOKEN_PARTS } from '../../core/served.ts'
 import { isOtherModel } from '../../shared/model-names.ts'
 import * as format from '../format.ts'
 import { sessionHref } from '../place.ts'

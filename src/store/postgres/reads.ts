@@ -2,33 +2,30 @@
 // come from the sums; open calls and the partial hours at both ends come from the rows. Cannot write.
 
 import { timeOfId } from '../../core/call.ts'
-import { roundUsd } from '../../core/money.ts'
 import { CALL_FIELDS, type CallDetail, type CallRecord, type Field } from '../../core/record.ts'
+import { roundUsd } from '../../core/served.ts'
 import type { CallFilter, Maker, ObjectMaker, Reads, Span } from '../reads.ts'
 import {
   type AgentOf,
   type Begun,
+  bucketsOf,
   byAgent,
   byModel,
-  type ModelOf,
-  sessionAnswer,
-} from '../session-answers.ts'
-import {
-  bucketsOf,
   type GroupBy,
   type GroupKey,
   groupLatencies,
   groupSums,
   historyKeys,
   historyOf,
+  type ModelOf,
   needsRows,
   type SpanGroup,
+  sessionAnswer,
   sharesOf,
   TARGET_KEYS,
   targetsOf,
 } from '../span-answers.ts'
-import { type Row, readerOf } from '../sql/columns.ts'
-import { conditions, isAside } from '../sql/conditions.ts'
+import { conditions, isAside, type Row, readerOf } from '../sql/columns.ts'
 import { merge, SUM_COLUMNS, type Sum, total } from '../sql/usage-sum.ts'
 import type { Link } from './link.ts'
 import { lowestId, SHARED_LABELS } from './schema.ts'

@@ -1,7 +1,7 @@
 // The shared log in PostgreSQL. Has three connections, so that none waits for another: for calls, for reads, and for
 // urgent short requests. Each connection is opened when it is first needed.
 import { clock } from '../../shared/clock.ts'
-import { chainSql, expiredSql, type KeptRow, type KeptRowReads, sizeSql } from '../kept-rows.ts'
+import { chainSql, expiredSql, type KeptRow, type KeptRowReads, sizeSql } from '../kept.ts'
 import type { SharedKeptRows, SharedLog, SharedLogOptions } from '../shared-log.ts'
 import { leave, openRates, pulse, register, reportStop, takeLease } from './instances.ts'
 import { type Link, openLink } from './link.ts'

@@ -1,9 +1,10 @@
-// Mapping of the fields of `src/core/record.ts` to table columns: their names, how they are written, and how
-// they are read. Uses the kinds of fields, but no particular field.
+// Mapping of the fields of `src/core/record.ts` to table columns: their names, how they are written, and how they are
+// read; and the conditions of a filter, with ? for each value. Every engine accepts this SQL. Uses the kinds of fields,
+// but no particular field.
 import type { Tokens } from '../../core/call.ts'
-import { roundUsd } from '../../core/money.ts'
-import type { Field, Kind } from '../../core/record.ts'
-import { TOKEN_PARTS } from '../../core/token-parts.ts'
+import { CALL_FIELDS, type Field, type Kind } from '../../core/record.ts'
+import { roundUsd, TOKEN_PARTS } from '../../core/served.ts'
+import type { CallFilter } from '../reads.ts'
 
 type SqlValue = string | number | null
 export type Row = Readonly<Record<string, SqlValue>>
@@ -111,4 +112,32 @@ const READ: Readonly<Record<Kind, (row: Row, name: string) => unknown>> = {
   boolean: (row, name) => row[name] === 1,
   time: (row, name) => (typeof row[name] === 'number' ? new Date(row[name]).toISOString() : null),
   tokens: (row) => Object.fromEntries(TOKEN_PARTS.map((part) => [part, row[`tokens_${part}`]])),
+}
+
+/** Returns true for a filter on calls outside main conversations, which have their own index. */
+export const isAside = ({ purpose }: CallFilter): boolean => purpose !== undefined && purpose !== 'main'
+
+export function conditions(filter: CallFilter): { where: string[]; values: unknown[] } {
+  const where: string[] = []
+  const values: unknown[] = []
+  const add = (sql: string, value: unknown) => {
+    where.push(sql)
+    values.push(value)
+  }
+  for (const [column, field] of Object.entries<Field>(CALL_FIELDS)) {
+    const value = field.filter && filter[field.filter as keyof CallFilter]
+    if (value === undefined) continue
+    if (field.filterNone && value === 'none') where.push(`${column} IS NULL`)
+    else if (field.filterNone && value === 'some') where.push(`${column} IS NOT NULL`)
+    else if (value === 'ok' && field.kind === 'status') where.push(`state = 'completed'`)
+    else if (value === 'error' && field.kind === 'status') where.push(`state IN ('failed', 'interrupted')`)
+    else if (field.kind === 'count') where.push(`${column} > 0`)
+    else if (column === 'client' && !String(value).includes('/')) {
+      // The name of a program, without its version; a whole `User-Agent` has an index.
+      where.push('(client = ? OR substr(client, 1, ?) = ?)')
+      values.push(value, [...String(value)].length + 1, `${value}/`)
+    } else add(`${column} = ?`, value)
+  }
+  if (isAside(filter)) where.push(`purpose <> 'main'`) // the engine chooses the index by this exact wording
+  return { where, values }
 }

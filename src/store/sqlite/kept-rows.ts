@@ -2,7 +2,7 @@
 // pages. The write-ahead log, which may contain earlier copies of them, is emptied. Runs in the writer
 // thread, except for the read.
 import type { Database } from 'better-sqlite3'
-import { chainSql, expiredSql, type KeptRow, type KeptRowReads, sizeSql } from '../kept-rows.ts'
+import { chainSql, expiredSql, type KeptRow, type KeptRowReads, sizeSql } from '../kept.ts'
 
 /** Number of rows deleted in one step. */
 const ROWS_A_STEP = 64

@@ -12,9 +12,9 @@ import {
   type ModelOf,
   newestFirst,
   sessionAnswer,
-} from '../session-answers.ts'
+} from '../span-answers.ts'
 import { add, emptySum, merge, SUM_COLUMNS, SUMMAND, type Sum, type Summand } from '../sql/usage-sum.ts'
-import { AFTER_ALL } from './hour-index.ts'
+import { AFTER_ALL } from './call-logs.ts'
 
 type Row = Summand & ModelOf & AgentOf & { readonly id: string }
 

@@ -8,17 +8,22 @@ import type { Chore } from '../../core/upkeep.ts'
 import { UNKNOWN_USAGE } from '../../pricing/cost.ts'
 import { clock } from '../../shared/clock.ts'
 import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'
-import type { KeptRow } from '../kept-rows.ts'
+import type { KeptRow } from '../kept.ts'
 import type { RetentionLimits } from '../reads.ts'
-import { reduced } from '../storable.ts'
 import type { Durability } from '../store.ts'
-import type { Write } from '../writes.ts'
+import { reduced, type Write } from '../writes.ts'
 import { openArtifactRing } from './artifacts.ts'
-import { lostFile, type OpenFiles } from './data-files.ts'
+import {
+  type Descriptors,
+  framesOf,
+  lostFile,
+  type OpenFiles,
+  type Overwritten,
+  watchOverwrites,
+} from './data-files.ts'
 import { openKeptTable } from './kept-rows.ts'
 import { BUSY_MS, isDamage, SPOILT } from './open.ts'
 import { fillOutbox } from './outbox.ts'
-import { type Descriptors, framesOf, type Overwritten, watchOverwrites } from './overwrites.ts'
 import { type Attempt, openRetention } from './retention.ts'
 import { openRollUps } from './roll-ups.ts'
 import { type Requests, UnansweredError } from './thread.ts'
