@@ -138,7 +138,7 @@ async function answerAbout(
   return storing.answerAbout(about, { id, ...kept, answer })
 }
 
-export interface Asking {
+interface Asking {
   readonly method: string
   readonly caller: CallerCredential | null
   readonly signal: AbortSignal

@@ -68,7 +68,7 @@ function isAcceptedValue(name: string, value: unknown, { formats }: SchemaSubset
 }
 
 /** Returns true if a schema is within a subset as it stands. */
-export function isWithin(schema: unknown, subset: SchemaSubset, depth = 0): boolean {
+function isWithin(schema: unknown, subset: SchemaSubset, depth = 0): boolean {
   if (!isObject(schema)) return true
   if (depth > MAX_DEPTH) return false
   if (isObjectSchema(schema)) {

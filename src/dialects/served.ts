@@ -268,7 +268,7 @@ const writtenIn = (usage: Json, input: unknown): number | null =>
   tokenCount(usage.cache_creation_input_tokens)
 
 /** Counts the uses of the provider's own tools among output items; undefined if there are none. */
-export function toolsIn(output: unknown): Record<string, number> | undefined {
+function toolsIn(output: unknown): Record<string, number> | undefined {
   let tools: Record<string, number> | undefined
   for (const item of listOrEmpty(output)) {
     const tool = toolOf(item)

@@ -159,7 +159,7 @@ type Key = string | number
 /** Maximum waiting text, in characters. No real answer reaches this size. */
 const MAX_WAITING_LENGTH = 16 * 2 ** 20
 
-export class Sequence {
+class Sequence {
   #index = 0
   #open: { readonly key: Key; readonly block: Opened } | null = null
   /** Waiting blocks in their opening order, each with its events so far. */

@@ -239,7 +239,7 @@ function codingsOf({ headers }: Pick<IncomingMessage, 'headers'>): readonly stri
   return names
 }
 
-export const tooLarge = (limit: number) =>
+const tooLarge = (limit: number) =>
   new GatewayError(
     'body_too_large',
     `The body is larger than ${limit} bytes; the operator can raise server.body_limit.`,

@@ -49,7 +49,7 @@ interface SharedLimits {
   ): Uncovered | null | Promise<Uncovered | null>
 }
 /** Reason why a budget does not cover a call: nothing is left, or the rest is unknown. */
-export interface Uncovered {
+interface Uncovered {
   readonly why: 'spent' | 'unreachable'
   readonly budget: Account
 }

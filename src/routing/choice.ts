@@ -9,7 +9,7 @@ import type { RoutingState } from './routing-state.ts'
 import { lackOf } from './rules.ts'
 import type { RouteEntry } from './table.ts'
 
-export interface Choice {
+interface Choice {
   /** Chosen targets in the order of the table; never empty. */
   readonly targets: readonly Target[]
   /** The rule that matched; null if none did. */

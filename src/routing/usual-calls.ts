@@ -50,7 +50,7 @@ interface ExpectedCall {
 }
 
 /** Treatment of the input of similar calls by a target. */
-export interface Treatment {
+interface Treatment {
   /** Tokens of recent calls, as reported and as estimated. */
   readonly reported: number
   readonly estimated: number

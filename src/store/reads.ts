@@ -4,7 +4,7 @@ import type { CallDetail, CallRecord, FieldFilter, PastCall } from '../core/reco
 import type { KeptRowReads } from './kept.ts'
 
 /** A page of a list, as in the contract's section "Lists". */
-export interface Listed<Item> {
+interface Listed<Item> {
   readonly data: readonly Item[]
   readonly has_more: boolean
   readonly next_cursor: string | null
@@ -99,7 +99,7 @@ export interface UsageSums {
   readonly saved_usd: number
 }
 
-export interface Bucket extends UsageSums {
+interface Bucket extends UsageSums {
   readonly start: string
   /** Value of the grouped field; of a client, the program's name. Null for calls without one. */
   readonly by?: string | null

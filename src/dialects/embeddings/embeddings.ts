@@ -65,7 +65,7 @@ function tokensIn(input: unknown): number {
   return tokens + estimateTokens(texts.join('\n'))
 }
 
-export const upstream = {
+const upstream = {
   relayedHeaders: /^(x-request-id|x-ratelimit-.+)$/,
 
   // OpenAI's maximum of 2,048 texts, with 1,536 numbers each. Lists of numbers are quick to read.

@@ -172,7 +172,7 @@ interface PartWriting {
   readonly losses: Losses
 }
 
-export function partsFor(blocks: readonly Block[], writing: PartWriting): Json[] {
+function partsFor(blocks: readonly Block[], writing: PartWriting): Json[] {
   const { peer, losses } = writing
   const signer = new Signer()
   const parts: Json[] = []
@@ -272,7 +272,7 @@ function resultFor({ id, blocks, error }: ResultBlock, writing: PartWriting): Js
 /** Minimum and maximum thinking budget that every thinking model accepts, in tokens. */
 const BUDGET_TOKENS = [1, 24_576] as const
 /** Thinking levels in Gemini's dialect. A model may accept fewer. */
-export const LEVELS = ['minimal', 'low', 'medium', 'high']
+const LEVELS = ['minimal', 'low', 'medium', 'high']
 
 export const tuned: Tune = (body, { effort, maxOutput }, factsOf) => {
   const facts = factsOf('gemini')

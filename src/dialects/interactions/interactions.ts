@@ -10,7 +10,7 @@ import { upstream } from './upstream.ts'
 import { InteractionsWriter, writeAnswer } from './write-answer.ts'
 import { writeRequest } from './write-request.ts'
 
-export const blocks = {
+const blocks = {
   family: FAMILY,
   tools: { name: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/, namespaces: false, custom: false },
   parseRequest,

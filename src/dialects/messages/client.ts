@@ -163,7 +163,7 @@ export interface Input {
   readonly binaries: number
 }
 
-export function inputOf({ system, messages, tools, output_config, output_format }: Json): Input {
+function inputOf({ system, messages, tools, output_config, output_format }: Json): Input {
   const text = readableText([system, messages], UNREAD, [tools, output_config, output_format])
   return { text, binaries: countMembers([system, messages], isBinary) }
 }
@@ -176,7 +176,7 @@ const isBinary = (name: string, source: unknown): boolean =>
 const BINARY_TOKENS = 1_500
 
 /** Estimates the length of a request that no provider can count. */
-export function estimateAll(body: Json): number {
+function estimateAll(body: Json): number {
   const { text, binaries } = inputOf(body)
   return estimateTokens(text) + BINARY_TOKENS * binaries
 }

@@ -259,7 +259,7 @@ function writeSampling(
   withoutSeedAndPenalties(sampling, losses)
 }
 
-export const hint = ({ cache }: { readonly cache?: unknown }) =>
+const hint = ({ cache }: { readonly cache?: unknown }) =>
   cache === undefined ? {} : { cache_control: cache }
 
 function textFor(block: Block, losses: Losses): object[] {
@@ -271,7 +271,7 @@ function textFor(block: Block, losses: Losses): object[] {
 }
 
 /** Converts a block of a request. Returns an empty list if the block cannot be written. */
-export function blockFor(block: Block, peer: Peer, losses: Losses): object[] {
+function blockFor(block: Block, peer: Peer, losses: Losses): object[] {
   switch (block.type) {
     case 'text':
       return textFor(block, losses)

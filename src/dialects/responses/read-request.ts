@@ -196,7 +196,7 @@ function choiceOf(choice: unknown, losses: Losses): ToolChoice | null {
 }
 
 /** Name of the tool that searches for tools. */
-export const SEARCH = 'tool_search'
+const SEARCH = 'tool_search'
 
 /**
  * Returns the tools of an item that adds tools; null for any other item. Codex sends all of its tools in this

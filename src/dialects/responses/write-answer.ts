@@ -39,7 +39,7 @@ export function writeAnswer({ id, model, blocks, stop, tokens }: Answer, losses:
 }
 
 /** Returns a response without items, for the start of a stream. */
-export const begun = (model: string, id: string | null): Json => ({
+const begun = (model: string, id: string | null): Json => ({
   id: id ?? `resp_${chance.uuid().replaceAll('-', '')}`,
   object: 'response',
   created_at: Math.floor(clock.now() / 1_000),
@@ -67,7 +67,7 @@ export const begun = (model: string, id: string | null): Json => ({
 })
 
 /** Returns the finished response. */
-export function ended(
+function ended(
   response: Json,
   output: readonly object[],
   stop: Stop,
@@ -104,16 +104,16 @@ function itemFor(block: Block, id: (prefix: string) => string, losses: Losses): 
 }
 
 /** Mark of unencrypted reasoning, which another family must not receive as its own. */
-export const NOBODYS = { family: '', bytes: '' }
+const NOBODYS = { family: '', bytes: '' }
 
-export function nameLost(block: Block, losses: Losses): void {
+function nameLost(block: Block, losses: Losses): void {
   if (block.type === 'unknown') losses.add(block.loss)
   else losses.add(block.type === 'image' || block.type === 'document' ? block.type : 'unknown.block')
 }
 
 const textPart = (text: string): Json => ({ type: 'output_text', text, annotations: [], logprobs: [] })
 
-export const messageItem = (id: string, text: string): Json => ({
+const messageItem = (id: string, text: string): Json => ({
   id,
   type: 'message',
   role: 'assistant',
@@ -123,14 +123,14 @@ export const messageItem = (id: string, text: string): Json => ({
 
 const summaryPart = (text: string): Json => ({ type: 'summary_text', text })
 
-export const reasoningItem = (id: string, text: string, encrypted_content: string): Json => ({
+const reasoningItem = (id: string, text: string, encrypted_content: string): Json => ({
   id,
   type: 'reasoning',
   summary: text === '' ? [] : [summaryPart(text)],
   encrypted_content,
 })
 
-export function callItem(
+function callItem(
   id: string,
   call: Extract<Opened, { type: 'call' }> | CallBlock,
   args: string,

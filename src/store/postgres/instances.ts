@@ -163,12 +163,12 @@ export async function leave(link: Link, write: LateWrite): Promise<void> {
 }
 
 /** SQL that selects the writes left for an instance, as JSON. New objects come before the end of a call. */
-export const LEFT = `(SELECT json_agg(write ORDER BY call_id, kind DESC) FROM waybill.left_writes WHERE instance = ?)`
+const LEFT = `(SELECT json_agg(write ORDER BY call_id, kind DESC) FROM waybill.left_writes WHERE instance = ?)`
 
 /**
  * SQL that deletes the writes that an instance has applied. Its values are the ids of the instance and of the calls.
  */
-export const TAKEN = 'DELETE FROM waybill.left_writes WHERE instance = ? AND call_id = ANY(?::uuid[])'
+const TAKEN = 'DELETE FROM waybill.left_writes WHERE instance = ? AND call_id = ANY(?::uuid[])'
 
 /**
  * Counts a key's calls in a window for all instances. Each call costs one upsert; a key that has used up its window costs

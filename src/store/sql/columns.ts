@@ -48,7 +48,7 @@ export function columnsOf(fields: Fields): Column[] {
 }
 
 /** Columns written when a row is opened or closed, with their values in the same order. */
-export interface Writing<Given> {
+interface Writing<Given> {
   readonly columns: readonly string[]
   values(given: Given): SqlValue[]
 }

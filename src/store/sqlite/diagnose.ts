@@ -204,7 +204,7 @@ function sealedFindings(db: DatabaseSync, isForeign: (sample: string) => boolean
 }
 
 /** A key that has a budget. */
-export interface Budget {
+interface Budget {
   readonly keyName: string
   readonly usd: number
   readonly per: Period
@@ -218,7 +218,7 @@ const BUDGET_WARNING_SHARE = 0.8
  * the reservations for its open calls (`/api/keys/me`, `/metrics`). The database must have the newest schema. `now`: ms
  * since the epoch.
  */
-export function budgetFindings(db: DatabaseSync, budgets: readonly Budget[], now: number): Finding[] {
+function budgetFindings(db: DatabaseSync, budgets: readonly Budget[], now: number): Finding[] {
   const find = db.prepare(SPENT)
   return budgets.flatMap(({ keyName, usd, per }): Finding[] => {
     const period = periodOf(per, now, null)

@@ -24,7 +24,7 @@ const READERS_MS = 500
 /** Delay before the next attempt if readers did not finish, ms. */
 const AGAIN_MS = 1_000
 
-export interface Retention {
+interface Retention {
   /** Marks calls made before this moment, ms since the epoch, for deletion. */
   expire(before: number): void
   /** True if the next step cannot wait. */
