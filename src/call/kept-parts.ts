@@ -13,7 +13,7 @@ import type { KeptCall } from '../store/kept.ts'
 export const PART_KINDS = ['tool', 'text', 'thought', 'call', 'result', 'image', 'document', 'other'] as const
 
 /** A piece of a conversation. */
-interface ConversationPart {
+export interface ConversationPart {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   readonly kind: (typeof PART_KINDS)[number]
   /** Name of an offered or called tool, or of a document; null if there is none. */

@@ -99,7 +99,7 @@ export interface UsageSums {
   readonly saved_usd: number
 }
 
-interface Bucket extends UsageSums {
+export interface Bucket extends UsageSums {
   readonly start: string
   /** Value of the grouped field; of a client, the program's name. Null for calls without one. */
   readonly by?: string | null
