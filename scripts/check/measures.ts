@@ -11,7 +11,7 @@ const NOT_A_FUNCTION = /^\s*(?:if|for|while|switch|catch|return|else|do|with|con
 /** Groups of similar files, in which a name has one role, such as the dialects. */
 const SIBLINGS = /^(src\/dialects\/)[^/]+\/.*|^(conformance\/selftest\/must-\w+)\/.*/
 /** Limits of the size: lower them when the code shrinks. */
-const [FILES, SMALL, EXPORTS, CODE] = [740, 63, 3021, 1137]
+const [FILES, SMALL, EXPORTS, CODE] = [636, 34, 2896, 1135]
 /** Folder of the suite. */
 const ROOM = /^conformance\/(?:[^/]+(?=\/))?/
 const EXPORT = /^export (?:async )?(?:const|function\*?|class|interface|type|enum) /gm
@@ -107,7 +107,7 @@ function main(): void {
       1,
     ],
     ['npm scripts', npmScripts.length, 14],
-    ['exported names with two meanings', [...homes.values()].filter(({ size }) => size > 1).length, 39],
+    ['exported names with two meanings', [...homes.values()].filter(({ size }) => size > 1).length, 35],
     ['TypeScript files without tests', texts.size, FILES],
     [
       'files under 40 lines',
