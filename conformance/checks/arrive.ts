@@ -1,4 +1,4 @@
-// Checks of what arrives from providers that deviate from the documents of their dialect. Only deviations from which
+// Checks what reaches the client when a provider deviates from the documents of its dialect. Only deviations from which
 // the official clients, at the provider directly, conclude what the mock says (`concludes`) are sent.
 import { isDeepStrictEqual } from 'node:util'
 import { dialectOf, readAnswer } from '../dialects/lookup.ts'

@@ -1,8 +1,7 @@
-// Compares a run with an earlier one, and lists improvements and regressions; the same judges judge both, so that differences
-// are due to the gateway. Compares it also with the baseline: failures that a project knows and has not fixed yet, so they
-// do not fail a run. Each has a reason and an end date. An entry that is no longer needed is an error, so that the list
-// can only get shorter.
-
+// Compares a run with an earlier one, and lists improvements and regressions; the same judges judge both, so that
+// differences are due to the gateway. Compares it also with the baseline: the failures that a project knows and has not
+// fixed yet, which do not fail a run. Each has a reason and an end date. An entry that is no longer needed is an error,
+// so that the list can only get shorter.
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { readBounded } from '../../src/shared/bounded.ts'

@@ -1,5 +1,5 @@
 // Installs a version of a gateway from npm or PyPI in a scratch directory, with the packages that its target
-// file names, and sets up a started target by the requests of its file. Knows nothing about the start.
+// file names, and sets up a started target by the requests of its file. Does not know how a target is started.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -41,15 +41,7 @@ import { refusalOf } from '../scenarios/scenario.ts'
 import { ObjectStores } from '../stored-objects/kept.ts'
 import { type Chaos, chaosSchema, createChaos, type Fate, type ParsedChaos } from './chaos.ts'
 import { AnswerStore, createThreads, isAboutKept, type ThreadTurn, withOwnId } from './kept-answers.ts'
-import {
-  createLedgerBook,
-  createSecrets,
-  type Noted,
-  notesOn,
-  openEntry,
-  type Secrets,
-  secondKeyOf,
-} from './ledger-book.ts'
+import { createLedgerBook, type Noted, notesOn, openEntry } from './ledger-book.ts'
 import { isExplicit, type MatchRequest, noEndpoint, pickAnswer, type Stock } from './pick-answer.ts'
 import {
   createGates,
@@ -60,6 +52,7 @@ import {
   ScriptError,
   type ScriptedAnswer,
 } from './script.ts'
+import { createSecrets, type Secrets, secondKeyOf } from './secrets.ts'
 import { type LedgerSum, sumOf } from './sum.ts'
 import { NO_CREDENTIAL, type Validation, validate } from './validate.ts'
 

@@ -283,7 +283,7 @@ function outletTo(response: ServerResponse, answer: MockAnswer, closing: () => v
 
 const search = (url = ''): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '')
 
-/** Maximum bytes of a message. */
+/** Maximum bytes of a WebSocket message. */
 const MAX_MESSAGE_BYTES = 64 * 2 ** 20
 
 const HOUR_MS = 60 * 60_000

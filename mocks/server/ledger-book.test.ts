@@ -1,7 +1,8 @@
 // Tests the ledger alone: its numbering and its maximum size.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createLedgerBook, createSecrets, openEntry } from './ledger-book.ts'
+import { createLedgerBook, openEntry } from './ledger-book.ts'
+import { createSecrets } from './secrets.ts'
 
 const entry = (text: string) =>
   openEntry({

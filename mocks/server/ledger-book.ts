@@ -1,13 +1,13 @@
 // Storage of the ledger: an entry is written when a request arrives and completed while it is answered. Reading masks
-// every secret: the keys of the providers, and the secrets that a test planted. Independent of providers and transports.
+// every secret. Independent of providers and transports.
 import { after, stray } from '../../src/shared/boundary.ts'
 import { clock } from '../../src/shared/clock.ts'
 import { parseWithDigits } from '../../src/shared/exact-json.ts'
-import { createMask, type Mask } from '../../src/shared/redact.ts'
+import { createMask } from '../../src/shared/redact.ts'
 import type { MockAnswer, Notes } from '../answer.ts'
 import type { LedgerAnswer, LedgerEntry, RequestKind } from '../ledger.ts'
 import type { Wants } from '../provider.ts'
-import { formsOf } from '../redaction/leaks.ts'
+import { CREDENTIAL_HEADERS, CREDENTIAL_PARAMETER, type Secrets } from './secrets.ts'
 import type { Validation } from './validate.ts'
 
 type Writable<Shape> = { -readonly [Key in keyof Shape]: Shape[Key] }
@@ -211,58 +211,3 @@ export function notesOn(entry: OpenEntry, { status }: MockAnswer, done: () => vo
     done,
   }
 }
-
-export interface Secrets {
-  /**
-   * Plants a secret, which must not appear. Throws if it is too short to be distinguished from an ordinary
-   * word.
-   */
-  watchFor(name: string, secret: string): void
-  /**
-   * Returns the names of the planted secrets that occur in one of the texts, in any encoding listed by
-   * `formsOf`.
-   */
-  found(texts: readonly string[]): string[]
-  readonly mask: Mask
-}
-
-/** Headers that carry credentials: their values are never stored. */
-const CREDENTIAL_HEADERS: readonly string[] = [
-  'authorization',
-  'proxy-authorization',
-  'x-api-key',
-  'api-key',
-  'x-goog-api-key',
-  'x-amz-security-token',
-  'cookie',
-]
-
-/** Query parameter with the key of Google's clients. */
-const CREDENTIAL_PARAMETER = /((?:^|&)key=)[^&]*/g
-
-/** Returns a provider's second valid key, for gateways with several keys for one provider. */
-export const secondKeyOf = (key: string): string => `${key}-second`
-
-/** Creates the store of secrets. `keys` are the providers' own, masked from the start. */
-export function createSecrets(keys: readonly string[]): Secrets {
-  const planted = new Map<string, string>()
-  const maskOfAll = () =>
-    createMask([...keys, ...planted.values()].flatMap((secret) => [secret, inJson(secret)]))
-  let mask = maskOfAll()
-  return {
-    watchFor(name, secret) {
-      if (secret.length < 8) throw new Error(`the secret "${name}" is shorter than 8 characters`)
-      planted.set(name, secret)
-      mask = maskOfAll()
-    },
-    found: (texts) =>
-      [...planted]
-        .filter(([, secret]) =>
-          [...formsOf(secret)].some(([, written]) => texts.some((text) => text.includes(written))),
-        )
-        .map(([name]) => name),
-    mask: (text) => mask(text),
-  }
-}
-
-const inJson = (secret: string): string => JSON.stringify(secret).slice(1, -1)

@@ -80,7 +80,7 @@ export const MANNERS = [
   'uses an old key',
 ] as const
 
-/** Calls besides those of the four dialects. */
+/** Requests other than calls in chat, messages, responses and gemini. */
 export const ASKS = [
   'completions',
   'moderations',

@@ -3,7 +3,7 @@
 // Independent of the dialect.
 import type { ServerResponse } from 'node:http'
 import type { Target } from '../core/call.ts'
-import type { CallerCredential } from '../credentials/credentials.ts'
+import type { CallerCredential } from '../credentials/caller-credential.ts'
 import type { ClientRequest } from '../dialects/blocks.ts'
 import type { ClientDialect, TokenCounting } from '../dialects/dialect.ts'
 import { type JsonBody, readJson } from '../http/body.ts'

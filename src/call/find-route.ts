@@ -2,7 +2,7 @@
 // targets that must not or cannot serve it. Reaches no provider and writes nothing. Reserves the budget.
 
 import type { RouteConfig } from '../config/load.ts'
-import { mostOutput, type RequestTraits } from '../core/budget.ts'
+import { mostOutput } from '../core/budget.ts'
 import {
   type Call,
   type Purpose,
@@ -14,7 +14,9 @@ import {
 } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type NamedModel, namedModels, othersThan } from '../core/other-models.ts'
-import { type CallerCredential, callerCredentialMissing } from '../credentials/credentials.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
+import { callerCredentialMissing } from '../credentials/caller.ts'
+import type { CallerCredential } from '../credentials/caller-credential.ts'
 import type { ClientRequest } from '../dialects/blocks.ts'
 import type { ClientDialect, ReadRequest } from '../dialects/dialect.ts'
 import { refuseWrongNumbers } from '../dialects/request-fields.ts'

@@ -1,8 +1,8 @@
 // A call from its request to its closed record, if it is plain: a model with a plan (`plan.ts`), an answer in the client's
 // own dialect, and nothing else. The steps of `PlainCall` are in the order of execution: admit, read, plan, record, send,
-// answer, close. A call that is not plain continues as `ClientCall` before it is on record. So does a stream once it is
-// sent, and a call whose attempt does not end with a short, whole answer: with its record, and with the exchange. Both
-// ways do the same for such a call.
+// answer, close. A call that is not plain continues as `ClientCall` before it is on record. After that, a stream, and a
+// call whose attempt does not end with a plain answer, continue there with their record and their exchange. Both ways do
+// the same for such a call.
 import { isAscii } from 'node:buffer'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
@@ -98,7 +98,7 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
     this.#context = context
   }
 
-  /** Step 1: waits for its turn if the key has a rate limit. */
+  /** Step 1: asks the limits of the key, which may refuse the call. */
   admit(): void {
     const { caller } = this.#admitted
     once(this.#response, 'close', () => this.#closed(), this.#broken)
@@ -152,7 +152,7 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
     return sized === plan.route && !referencesOf(this.#dialect, body, caller) ? plan : null
   }
 
-  /** Returns the request for the provider; null if more than its model must change. */
+  /** Returns the request for the provider; null if more must change than its model and what the plan adds. */
   #edited(plan: CallPlan, request: ClientRequest, { text, json }: JsonBody, bytes: Buffer) {
     const made = plan.prepared(request, json)
     if (!made || plan.renamed?.(text)) return null
@@ -160,7 +160,7 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
     return { ...head, body: withModel(text, bytes, request.model, plan.model, added) }
   }
 
-  /** Reserves the possible cost of the call. Returns false if that takes more than a plain call does. */
+  /** Reserves the possible cost of the call. Returns false if a target must be left out, or other gateways asked. */
   #reserves(
     { route }: CallPlan,
     { json }: JsonBody,
@@ -203,7 +203,7 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
     })
   }
 
-  /** Step 5: sends the call to the provider. The events of the answer follow, those of a stream at the general way. */
+  /** Step 5: sends the call to the provider. The general way reads the answer if it is a stream. */
   #send(): void {
     this.#state = 'on record'
     try {
@@ -283,7 +283,7 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
     }
   }
 
-  /** Reads the answer; null if it is not as nearly all answers are. */
+  /** Reads the answer; null if it is not plain. */
   #readAnswer(): ParsedEvent | null {
     const { provider, upstream } = this.#plan
     const bytes = this.#bytes

@@ -15,7 +15,7 @@ const MOST_KILOBYTES = 64
 const FEATURES = {
   "the caller's own credential": {
     providers: 'beta: { dialect: openai, base_url: "http://127.0.0.1:9/v1", auth: caller }',
-    files: /^credentials\/credentials\.ts/,
+    files: /^credentials\/caller-credential\.ts/,
   },
   'the response cache': { settings: 'cache: { enabled: true }', files: /^cache\// },
   'a changed name of the model': { route: 'answer_model: requested', files: /^call\/answer\.ts rename/ },

@@ -5,7 +5,7 @@ import { type Config, loadConfig, parseConfig, routedModels } from '../config/lo
 import { priceLine } from '../core/budget.ts'
 import { ConfigError } from '../core/errors.ts'
 import { createPricer, pricingOf } from '../pricing/pricing.ts'
-import { keysFileOf, readKept } from '../terminal/environment.ts'
+import { keysFileOf, readKept } from '../terminal/keys.ts'
 import { complain, print, json as toJson } from './output.ts'
 
 type Env = Readonly<Record<string, string | undefined>>

@@ -8,7 +8,7 @@ import { isLoopback } from '../gateway/create-gateway.ts'
 import { createSealer, OtherKeyError } from '../responses-store/response-store.ts'
 import { diagnoseData } from '../store/sqlite/diagnose.ts'
 import { cleanLabel } from '../terminal/clean.ts'
-import { keysFileOf, readKept, withKept } from '../terminal/environment.ts'
+import { keysFileOf, readKept, withKept } from '../terminal/keys.ts'
 import { ANSWER_MS, GatewayAccessError, gatewayAddress, gatewayAt } from './gateway-client.ts'
 import { print, json as toJson } from './output.ts'
 

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { packageFile } from '../shared/package-root.ts'
-import { keysFileOf, readKept } from '../terminal/environment.ts'
+import { keysFileOf, readKept } from '../terminal/keys.ts'
 import { complain } from './output.ts'
 
 type Env = Readonly<Record<string, string | undefined>>

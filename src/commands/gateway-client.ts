@@ -5,7 +5,7 @@ import { type Config, loadConfig } from '../config/load.ts'
 import { boundedBody } from '../shared/bounded.ts'
 import { holdsCredential, plainAddress } from '../shared/plain-address.ts'
 import { DEFAULT_URL } from '../statusline/remote-line.ts'
-import { findKey } from '../terminal/environment.ts'
+import { findKey } from '../terminal/keys.ts'
 import { UsageError } from './output.ts'
 
 type Env = Readonly<Record<string, string | undefined>>

@@ -8,7 +8,7 @@ import { stringify } from 'yaml'
 import { loadConfig } from '../config/load.ts'
 import { LOCAL_SERVERS, PREFERENCES, PRESETS, type Preference, STRATEGY_FOR } from '../config/presets.ts'
 import { ConfigError } from '../core/errors.ts'
-import { withKept } from '../terminal/environment.ts'
+import { withKept } from '../terminal/keys.ts'
 import { wrapped } from '../terminal/width.ts'
 import { AGENTS } from './agent-table.ts'
 import {

@@ -17,7 +17,7 @@ import {
 } from '../statusline/install.ts'
 import { statusLine } from '../statusline/program.ts'
 import { DEFAULT_URL, gatewayAddress } from '../statusline/remote-line.ts'
-import { findKey } from '../terminal/environment.ts'
+import { findKey } from '../terminal/keys.ts'
 import { nearest } from '../yaml/wording.ts'
 import { ownersKeyFile } from './find-config.ts'
 import { namedGateway, readAddress } from './gateway-client.ts'

@@ -1,34 +1,13 @@
-// Estimates the cost of a call before its usage is known. Counts the estimated input, the maximum output, and the
-// provider's tools that the call offers, at the requested tier and speed. A budget reserves this amount during the call
-// and charges it if no cost is reported. Also the traits of a request that rules and capabilities check; each dialect
-// reads its own requests. Pure; names no dialect.
+// Estimates the cost of a call before its usage is known. Counts the estimated input, the maximum output, and
+// the provider's tools that the call offers, at the requested tier and speed. A budget reserves this amount
+// during the call and charges it if no cost is reported. Pure.
+
 import type { Cost } from '../pricing/cost.ts'
 import type { Pricer } from '../pricing/pricing.ts'
-import { type Purpose, type Target, targetId } from './call.ts'
+import { type Target, targetId } from './call.ts'
 import type { NamedModel } from './other-models.ts'
 import { label, type Served } from './served.ts'
 import { binaryParts } from './token-estimate.ts'
-
-export interface RequestTraits {
-  readonly tools: boolean
-  readonly images: boolean
-  /** Reasoning effort as sent; null if none was sent. */
-  readonly effort: string | null
-  /** True if the history contains signed or encrypted reasoning, which only its own provider accepts. */
-  readonly opaqueReasoning?: boolean
-  /** A feature that only providers of the client's own dialect support. Null or absent if there is none. */
-  readonly nativeOnly?: string | null
-  /** Purpose and program of the call, if known. */
-  purpose?: Purpose
-  client?: string | null
-  /** Beginning of the conversation, as a string to compare. Absent if the dialect has no conversations. */
-  readonly opening?: string
-  /** Estimated input tokens, including tools but not images. */
-  readonly inputTokens: number
-}
-
-/** Traits of a few words of plain text, which `resolve` assumes. */
-export const PLAIN: RequestTraits = { tools: false, images: false, effort: null, inputTokens: 1 }
 
 /** Output tokens assumed for a call without a maximum. */
 const DEFAULT_OUTPUT_TOKENS = 4_096

@@ -1,5 +1,6 @@
-// Periods of a budget: a day, a week from Monday, a month (all in UTC), or a session. Computes their names in the
-// record and their ends. Also the days of a time zone, for sums by day. Pure.
+// Periods of a budget: a day, a week from Monday, a month (all in UTC), or a session. Computes their names in
+// the record and their ends. Pure.
+
 export const PERIODS = ['day', 'week', 'month', 'session'] as const
 export type Period = (typeof PERIODS)[number]
 
@@ -42,7 +43,7 @@ export function endOf(per: Period, at: number): number | null {
   const date = new Date(at)
   switch (per) {
     case 'day':
-      return utcDay(at) + DAY_MS
+      return startOfDay(at) + DAY_MS
     case 'week':
       return mondayOf(at) + 7 * DAY_MS
     case 'month':
@@ -57,7 +58,7 @@ export function periodStart(per: Period, at: number): number | null {
   const date = new Date(at)
   switch (per) {
     case 'day':
-      return utcDay(at)
+      return startOfDay(at)
     case 'week':
       return mondayOf(at)
     case 'month':
@@ -69,44 +70,6 @@ export function periodStart(per: Period, at: number): number | null {
 
 const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
-const utcDay = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS
+const startOfDay = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS
 
-const mondayOf = (at: number): number => utcDay(at) - ((new Date(at).getUTCDay() + 6) % 7) * DAY_MS
-
-/** Formatters by zone; making one takes longer than a thousand uses. */
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-/** Returns the offset of a zone from UTC at a time, ms. Throws RangeError for an unknown zone. */
-export function offsetOf(timeZone: string, at: number): number {
-  let format = formats.get(timeZone)
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone,
-      hourCycle: 'h23',
-      ...{ year: 'numeric', month: 'numeric', day: 'numeric' },
-      ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
-    })
-    if (formats.size > 1_000) formats.clear()
-    formats.set(timeZone, format)
-  }
-  const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]))
-  const [year, month, day] = [parts.get('year')!, parts.get('month')!, parts.get('day')!]
-  const local = Date.UTC(year, month - 1, day, parts.get('hour'), parts.get('minute'), parts.get('second'))
-  return local - Math.floor(at / 1_000) * 1_000
-}
-
-/** Returns the start of the day in a zone at a time, ms since the epoch. The clock may change during the day. */
-export function startOfDay(timeZone: string, at: number): number {
-  const midnight = Math.floor((at + offsetOf(timeZone, at)) / DAY_MS) * DAY_MS
-  return midnight - offsetOf(timeZone, midnight - offsetOf(timeZone, at))
-}
-
-/** Returns true for a zone that this process knows. */
-export function isZone(text: string): boolean {
-  try {
-    offsetOf(text, 0)
-    return true
-  } catch {
-    return false
-  }
-}
+const mondayOf = (at: number): number => startOfDay(at) - ((new Date(at).getUTCDay() + 6) % 7) * DAY_MS

@@ -1,11 +1,5 @@
 // Usage as served by a provider: all facts besides the token counts that determine the cost of a call. The dialects
-// read them from the answer, src/pricing computes the price, and the record stores them in `usage`. Also rounds amounts
-// for output. Pure.
-/** Significant digits. Additional digits are rounding errors of binary fractions. */
-const DIGITS = 12
-
-/** Returns US dollars rounded to twelve significant digits. All reported amounts use this rounding. */
-export const roundUsd = (usd: number): number => Number(usd.toPrecision(DIGITS))
+// read them from the answer, src/pricing computes the price, and the record stores them in `usage`. Pure.
 
 /** Parts of a call's recorded tokens, in the order of columns and exports. */
 export const TOKEN_PARTS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning', 'source'] as const

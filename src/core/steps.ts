@@ -54,7 +54,7 @@ export interface SessionStep<Of extends StepCall = StepCall> {
   /** Input tokens that no cache of the provider contained; null if not reported. */
   readonly fresh: number | null
   readonly isKept: boolean
-  /** Parts at the beginning that the step before has as well. */
+  /** Number of parts at the beginning that the step before has, too. */
   readonly same: number
   /** The parts that the step before neither has nor answered. */
   readonly added: readonly StepPart[]

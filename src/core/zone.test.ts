@@ -1,7 +1,7 @@
 // Days of time zones, also where the clock changes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startOfDay } from './period.ts'
+import { startOfDay } from './zone.ts'
 
 for (const [zone, at, start] of [
   ['UTC', '2026-11-28T21:00:00Z', '2026-11-28T00:00:00.000Z'],

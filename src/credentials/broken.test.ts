@@ -2,13 +2,9 @@
 // promise in one way. A test that passes for every broken version would prove nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  CallerCredential,
-  type Credential,
-  type Credentials,
-  type CredentialUse,
-  callersOwn,
-} from './credentials.ts'
+import { callersOwn } from './caller.ts'
+import { CallerCredential } from './caller-credential.ts'
+import type { Credential, Credentials, CredentialUse } from './credentials.ts'
 import { keyPool, PoolState } from './key-pool.ts'
 import { fixedKey } from './key-source.ts'
 import { singleKey } from './registry.ts'

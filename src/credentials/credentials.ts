@@ -1,7 +1,7 @@
-// Authentication towards a provider: a key, the caller's own credential, or a signature. The caller's own is here, each other
-// kind has its own file, and registry.ts creates them from the configuration. Independent of clients, the store and routes.
+// Authentication towards a provider: a key, the caller's own credential, or a signature. Each kind has its own file,
+// and registry.ts creates them from the configuration. Independent of clients, the store and routes.
 import type { IncomingHttpHeaders } from 'node:http'
-import { createMask, type Mask } from '../shared/redact.ts'
+import type { CallerCredential } from './caller-credential.ts'
 
 /** Properties of an attempt on which its credential depends. */
 export interface CredentialUse {
@@ -81,76 +81,3 @@ export class CredentialError extends Error {
     this.waitMs = waitMs
   }
 }
-
-/**
- * Header for the gateway's key. It leaves `Authorization` and `x-api-key` free for the caller's own
- * credential.
- */
-export const GATEWAY_KEY_HEADER = 'x-gateway-key'
-
-/** Headers for a caller's own credential, and the form of a single credential in each. */
-const FORMS = { authorization: /^[\w-]+ +[^\s,]+$/, 'x-api-key': /^[^\s,]+$/ } as const
-
-/**
- * The caller's own credential, such as the login of a subscription. It exists for one call, in memory, and must not be
- * stored or sent to any other destination. Its secrets are private members, so that no text or JSON made from this object
- * contains them.
- */
-export class CallerCredential {
-  readonly #headers: readonly string[]
-  #mask: Mask | null = null
-
-  /** `headers`: alternating names and values. */
-  constructor(headers: readonly string[]) {
-    this.#headers = headers
-  }
-
-  /** Returns alternating names and values, only for the provider of the call. */
-  forProvider(): readonly string[] {
-    return this.#headers
-  }
-
-  /** Returns a string without the credential. */
-  masked(text: string): string {
-    this.#mask ??= createMask(
-      this.#headers.filter((_, at) => at % 2 === 1).map((value) => value.replace(/^.* /, '')),
-    )
-    return this.#mask(text)
-  }
-}
-
-/**
- * Returns the caller's own credential from the headers of a call; null if there is none. A header with a gateway key
- * is not a credential. A header with several credentials is not one credential, and `several` may refuse it.
- */
-export function callerCredential(
-  headers: IncomingHttpHeaders,
-  holdsGatewayKey: (text: string) => boolean,
-  several: (header: string) => void,
-): CallerCredential | null {
-  const own: string[] = []
-  for (const [name, form] of Object.entries(FORMS)) {
-    const value = headers[name]
-    if (typeof value !== 'string' || value === '') continue
-    if (!form.test(value)) several(name)
-    else if (!holdsGatewayKey(value)) own.push(name, value)
-  }
-  return own.length > 0 ? new CallerCredential(own) : null
-}
-
-/** Describes the credential that a call must send. */
-export const callerCredentialMissing = (provider: string): string =>
-  `${provider} takes the caller's own credential: send the gateway's key as X-Gateway-Key, and your own as \`Authorization\` or \`x-api-key\``
-
-/** `auth: caller`: a provider that receives the caller's own credential, and never another caller's. */
-export const callersOwn = (provider: string): Credentials => ({
-  areCallers: true,
-  take({ caller }) {
-    if (!caller) throw new CredentialError(callerCredentialMissing(provider))
-    return {
-      key: null,
-      complete: (request) => ({ ...request, headers: [...request.headers, ...caller.forProvider()] }),
-    }
-  },
-  holdsSecret: () => false, // not a secret to the caller who sent it
-})

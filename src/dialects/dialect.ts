@@ -4,10 +4,10 @@
 // model names (endpoints/statusline.ts).
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ZodType } from 'zod'
-import type { RequestTraits } from '../core/budget.ts'
 import type { ParsedEvent, ProviderError, Purpose } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Loss } from '../core/losses.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
 import type { Facts } from '../models/facts.ts'
 import type { AnswerParts } from './answer-parts.ts'
 import type { ClientRequest, DialectBlocks } from './blocks.ts'

@@ -1,7 +1,7 @@
 // The opening by which `sticky: prefix` recognises a conversation, in each dialect.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RequestTraits } from '../core/budget.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
 import { ChatTraits } from './chat/client.ts'
 import { GeminiTraits } from './gemini/client.ts'
 import { InteractionTraits } from './interactions/client.ts'

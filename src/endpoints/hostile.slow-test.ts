@@ -6,7 +6,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { findKey } from '../terminal/environment.ts'
+import { findKey } from '../terminal/keys.ts'
 import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
 const BODY = JSON.stringify(ask('auto'))

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { PURPOSES, timeOfId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
-import { isZone } from '../core/period.ts'
+import { isZone } from '../core/zone.ts'
 import { JsonText, type ReadEndpoint } from '../http/endpoint.ts'
 import { USAGE_KEYS } from '../store/reads.ts'
 import type { ReadContext } from './context.ts'

@@ -4,7 +4,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { KeyConfig } from '../config/load.ts'
 import { GatewayError } from '../core/errors.ts'
-import { callerCredential, GATEWAY_KEY_HEADER } from '../credentials/credentials.ts'
+import { callerCredential, GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
 import { type Caller, type PageTokens, TOKEN_PREFIX, uploaderAt } from './caller.ts'
 import { createKeyFinder } from './guards.ts'
 

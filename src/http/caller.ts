@@ -10,7 +10,7 @@
 
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type { KeyConfig } from '../config/load.ts'
-import type { CallerCredential } from '../credentials/credentials.ts'
+import type { CallerCredential } from '../credentials/caller-credential.ts'
 import { chance } from '../shared/chance.ts'
 
 /**

@@ -1,9 +1,9 @@
 // Reads from a call's headers its client, its purpose (DIAL-10), its session and its agent (the contract's section
 // "Headers"). Invents nothing, and infers nothing from the text. Independent of the record.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { RequestTraits } from '../core/budget.ts'
 import type { Purpose } from '../core/call.ts'
-import { GATEWAY_KEY_HEADER } from '../credentials/credentials.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
+import { GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
 import { recent } from '../shared/memory.ts'
 import type { Mask } from '../shared/redact.ts'
 

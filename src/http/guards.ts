@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { KeyConfig } from '../config/load.ts'
 import { GatewayError } from '../core/errors.ts'
-import { GATEWAY_KEY_HEADER } from '../credentials/credentials.ts'
+import { GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
 import { type PageTokens, TOKEN_PREFIX } from './caller.ts'
 
 export interface KeyGuard {

@@ -76,8 +76,8 @@ interface Claimed {
 
 export interface KeyLimits {
   /**
-   * Admits one more call of a key, or throws `rate_limited` or `budget_exceeded`. If the key has a rate,
-   * returns a promise of the result; otherwise null.
+   * Admits one more call of a key, or throws `rate_limited` or `budget_exceeded`. Returns a promise of the result if the
+   * key has a rate or, in a fleet, a budget; otherwise null.
    */
   admit(keyName: string | null): Promise<unknown> | null
   /** Returns true if the calls of a key reserve their possible cost. */

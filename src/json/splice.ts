@@ -285,18 +285,3 @@ function endOfValue(text: string, at: number): number {
   }
   throw new JsonStructureError('a value has no end')
 }
-
-export type JsonObject = Readonly<Record<string, unknown>>
-
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** Parses a JSON object; null for any other text. */
-export function objectIn(text: string): JsonObject | null {
-  try {
-    const json: unknown = JSON.parse(text)
-    return isJsonObject(json) ? json : null
-  } catch {
-    return null
-  }
-}

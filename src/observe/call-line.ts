@@ -3,8 +3,8 @@
 // safe for a terminal (TELL-06).
 
 import type { Call, Route, Target } from '../core/call.ts'
+import { roundUsd } from '../core/money.ts'
 import { type Log, UNSAID } from '../core/process-log.ts'
-import { roundUsd } from '../core/served.ts'
 import { isOtherModel } from '../shared/model-names.ts'
 import { cleanLabel } from '../terminal/clean.ts'
 import { isEstimate } from '../terminal/numbers.ts'

@@ -4,7 +4,7 @@
 
 import { type Config, configuredModels } from '../config/load.ts'
 import { targetId } from '../core/call.ts'
-import { roundUsd } from '../core/served.ts'
+import { roundUsd } from '../core/money.ts'
 import { CHORES, type ChoreFailure } from '../core/upkeep.ts'
 import { Counter, Gauge, Histogram, joined, type Labels, labels, render } from './figures.ts'
 import type { CallEnd, Observer, WatchedCall } from './watch.ts'

@@ -2,6 +2,7 @@
 // recorded values. The feed tells each change of a call to the readers of live events; without them it costs nothing.
 // Independent of logs, metrics, HTTP and the database.
 import type { Call, CallOutcome, Route, Target } from '../core/call.ts'
+import { roundUsd } from '../core/money.ts'
 import {
   CALL_FIELDS,
   type CallRecord,
@@ -11,7 +12,6 @@ import {
   type RecordTokens,
   savedOfCall,
 } from '../core/record.ts'
-import { roundUsd } from '../core/served.ts'
 import { clock } from '../shared/clock.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { Store } from '../store/store.ts'

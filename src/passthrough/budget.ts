@@ -2,10 +2,10 @@
 // key's budget allows it. The maximum cost must be known; otherwise a key with a budget may not make the call.
 import type { CallContext } from '../call/context.ts'
 import { withoutOtherModels } from '../call/find-route.ts'
-import { PLAIN } from '../core/budget.ts'
 import type { Route, Target } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { namedModels, othersThan } from '../core/other-models.ts'
+import { PLAIN } from '../core/request-traits.ts'
 import { estimateTokens } from '../core/token-estimate.ts'
 import { plainNames, refuseRepeated } from '../json/plain-names.ts'
 import type { Operation, PassthroughName } from './operations.ts'

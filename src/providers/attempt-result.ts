@@ -172,26 +172,3 @@ export function providerErrorIn(body: Buffer, dialect: UpstreamDialect): Provide
   const error = body.length > MAX_ERROR_BYTES ? null : dialect.readError(body.toString('utf8'))
   return error && shortened(error)
 }
-
-/** Maximum bytes of the body that are searched, because an error is short. */
-const MAX_SEARCHED_BYTES = 16_384
-
-/** Returns true if an answer refuses an unknown model. `status` and `body` answer a request for `model`. */
-export function isUnknownModel(status: number, body: Buffer, model: string): boolean {
-  if (status !== 404) return false
-  const text = body.subarray(0, MAX_SEARCHED_BYTES).toString('utf8')
-  return isJson(text) && names(text, model)
-}
-
-/** Excludes HTML pages. HTML pages come from a wrong path, so the base URL is wrong for every model. */
-const isJson = (text: string): boolean => /^\s*[[{]/.test(text)
-
-/** Returns true if the text contains the model's whole name: `gpt-5-mini` does not name `gpt-5`. */
-function names(text: string, model: string): boolean {
-  const name = JSON.stringify(model).slice(1, -1)
-  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
-    const [before, after] = [text[at - 1] ?? '', text.slice(at + name.length, at + name.length + 2)]
-    if (!/[\w-]/.test(before) && !/^([\w-]|[.:]\w)/.test(after)) return true
-  }
-  return false
-}

@@ -12,8 +12,8 @@ import {
   targetId,
 } from '../core/call.ts'
 import { lossesOfMove } from '../core/losses.ts'
+import type { CallerCredential } from '../credentials/caller-credential.ts'
 import {
-  type CallerCredential,
   type Credential,
   type CredentialAnswer,
   CredentialError,
@@ -35,13 +35,13 @@ import {
   type AttemptResult,
   type Failure,
   failure,
-  isUnknownModel,
   MAX_ERROR_BYTES,
   providerErrorIn,
   type Streaming,
   type Whole,
 } from './attempt-result.ts'
 import { type TimeLimits, UpstreamExchange } from './exchange.ts'
+import { isUnknownModel } from './unknown-model.ts'
 import { inBody, waitingTime } from './waiting-time.ts'
 
 /** A provider that is ready for requests. */

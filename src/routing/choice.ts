@@ -1,11 +1,8 @@
-// Chooses the targets of a route by the properties of a call: first its needs, then the rules. Also puts the targets
-// first that accept the reasoning of its history: signed or encrypted reasoning is useless to other providers. Pure
-// except for the routing state. Cooldowns and the order of the targets are handled elsewhere.
-
-import type { RequestTraits } from '../core/budget.ts'
+// Chooses the targets of a route by the properties of a call: first its needs, then the rules. Pure.
+// Cooldowns and the order of the targets are handled elsewhere.
 import { type Skipped, type Target, targetId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { RoutingState } from './routing-state.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
 import { lackOf } from './rules.ts'
 import type { RouteEntry } from './table.ts'
 
@@ -150,45 +147,4 @@ function noTarget({ name, targets }: RouteEntry, lacks: readonly (string | null)
     'no_target_available',
     `No target of ${asked} has what this call needs (${why}). Ask for a model that has it.`,
   )
-}
-
-/** Identifies a history. */
-interface HistoryKey {
-  readonly keyName: string | null
-  readonly sessionId: string
-  readonly agentId: string | null
-  readonly route: string
-}
-
-/** The family of the signed or encrypted reasoning in a conversation, which other families cannot read. */
-export class Family {
-  readonly #state: RoutingState
-  readonly #of: (target: Target) => string
-  readonly #key: string
-  /** Family of the history's reasoning. Undefined if there is none or it has been forgotten. */
-  readonly #home: string | undefined
-
-  /** `of`: function that returns a target's family. */
-  constructor(
-    state: RoutingState,
-    of: (target: Target) => string,
-    { keyName, sessionId, agentId, route }: HistoryKey,
-    { opaqueReasoning = false }: RequestTraits,
-  ) {
-    this.#state = state
-    this.#of = of
-    this.#key = [keyName ?? '', sessionId, agentId ?? '', route].join('\n')
-    this.#home = opaqueReasoning ? state.family(this.#key) : undefined
-  }
-
-  isHome = (target: Target): boolean => this.#home === undefined || this.#of(target) === this.#home
-
-  /** Returns the targets with the family's targets first. Each group keeps its order. */
-  first(targets: readonly Target[]): readonly Target[] {
-    return targets.every(this.isHome)
-      ? targets
-      : [...targets.filter(this.isHome), ...targets.filter((target) => !this.isHome(target))]
-  }
-
-  served = (target: Target): void => this.#state.setFamily(this.#key, this.#of(target))
 }

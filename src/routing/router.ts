@@ -3,7 +3,6 @@
 // store; clock, random numbers and state are parameters.
 
 import type { Config } from '../config/load.ts'
-import { PLAIN, type RequestTraits } from '../core/budget.ts'
 import {
   type CostEstimate,
   type Decision,
@@ -13,10 +12,12 @@ import {
   targetId,
 } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
+import { PLAIN, type RequestTraits } from '../core/request-traits.ts'
 import { createPricer, type Pricer, pricingOf } from '../pricing/pricing.ts'
 import { callCosts, comparedCosts, learnFrom } from './call-costs.ts'
-import { chooseKeeper, chooseTargets, Family, groupOf, type ProviderState } from './choice.ts'
+import { chooseKeeper, chooseTargets, groupOf, type ProviderState } from './choice.ts'
 import { conversationKey, nameByOpening } from './conversations.ts'
+import { Family } from './families.ts'
 import { type AttemptTracker, type CallConversation, RoutingState, trackAttempts } from './routing-state.ts'
 import type { Pick as Facts } from './strategies.ts'
 import {

@@ -1,8 +1,8 @@
 // Rules of a route: conditions on calls and the allowed targets; and the capabilities that a call needs and a model
 // lacks (ROUTE-12). Capabilities missing in the settings are assumed to exist. Pure. Expects a checked configuration.
 import type { ModelConfig, RuleConfig } from '../config/load.ts'
-import type { RequestTraits } from '../core/budget.ts'
 import { clientName, type Target, targetId } from '../core/call.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
 
 /** Returns true if the settings of a model can exclude a call. */
 export const isLimited = (model: ModelConfig | undefined): boolean =>

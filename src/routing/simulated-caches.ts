@@ -55,7 +55,7 @@ export class Drawn {
     if (happened) this.#happened++
   }
 
-  /** Returns the share of events among the cases on record. Few cases are filled up with `usual`. */
+  /** Returns the share of events among the cases on record. Below the minimum of cases, the missing ones count with the share `usual`. */
   share(usual = 0): number {
     const fill = usual === 0 ? 0 : Math.max(0, MIN_CASES - this.#known)
     return this.#known + fill === 0 ? 0 : (this.#happened + fill * usual) / (this.#known + fill)

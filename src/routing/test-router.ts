@@ -1,8 +1,8 @@
 // A router with four targets, for the tests in this folder.
 
 import { parseConfig } from '../config/load.ts'
-import { PLAIN, type RequestTraits } from '../core/budget.ts'
 import { type Target, targetId } from '../core/call.ts'
+import { PLAIN, type RequestTraits } from '../core/request-traits.ts'
 import { seeded } from '../shared/chance.ts'
 import { createRouter, type Router, type RoutingInput } from './router.ts'
 

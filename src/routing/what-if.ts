@@ -2,10 +2,10 @@
 // own router with a clock that follows the record, caches simulated, failures as often as on record. Pure; the
 // calls come in the order in which they were made. Memory does not grow with their number.
 import type { Config } from '../config/load.ts'
-import { PLAIN } from '../core/budget.ts'
 import { type Target, type Tokens, targetId, timeOfId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PastCall } from '../core/record.ts'
+import { PLAIN } from '../core/request-traits.ts'
 import type { RecordUsage } from '../core/served.ts'
 import { createPricer, type Pricer, pricingOf } from '../pricing/pricing.ts'
 import { seeded } from '../shared/chance.ts'

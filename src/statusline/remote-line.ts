@@ -4,7 +4,7 @@
 // than an empty one, and Node's own client would cost 3 ms of that (LINE-09).
 import { connect, type Socket } from 'node:net'
 import { clean, cut, type Measure } from '../terminal/clean.ts'
-import { findKey } from '../terminal/environment.ts'
+import { findKey } from '../terminal/keys.ts'
 
 /** Error codes of a gateway that requires a key, or does not know the given one. */
 export const KEYLESS = 'requires a key'

@@ -1,7 +1,7 @@
 // Builds answers about sessions and about a span of time from sums, in the same way for every engine. Pure; knows no
 // SQL.
 import { clientName, timeOfId } from '../core/call.ts'
-import { offsetOf, startOfDay } from '../core/period.ts'
+import { offsetOf, startOfDay } from '../core/zone.ts'
 import { isOtherModel } from '../shared/model-names.ts'
 import type {
   Division,

@@ -10,7 +10,7 @@ import { readTarget } from '../../conformance/target/read.ts'
 import { importRecordings } from '../../mocks/import/import.ts'
 import { scanRecordings } from '../../mocks/recording/format.ts'
 import { loadConfig, parseConfig } from '../config/load.ts'
-import { findKey } from '../terminal/environment.ts'
+import { findKey } from '../terminal/keys.ts'
 import { temporaryDirectory } from './test-gateway.ts'
 import { processorMs } from './test-processor-time.ts'
 

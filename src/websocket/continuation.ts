@@ -1,15 +1,9 @@
 // Conversations that do not depend on a provider's memory. Stores the items of a response and of its
 // predecessors as JSON strings, and writes a continuing request out in full; keeps those that exist only as long as their
 // socket. Independent of sockets and the store.
-import {
-  elementsOf,
-  isJsonObject,
-  type JsonObject,
-  memberText,
-  objectIn,
-  omitMembers,
-  spliceMembers,
-} from '../json/splice.ts'
+
+import { isJsonObject, type JsonObject, objectIn } from '../json/object-in.ts'
+import { elementsOf, memberText, omitMembers, spliceMembers } from '../json/splice.ts'
 import { MEMORY, type MemoryShare } from '../shared/memory.ts'
 
 /** Conversation up to the end of a response. Shares the part before its own items with the conversation that it continues. */

@@ -1,7 +1,8 @@
 // Converts between WebSocket messages of the Responses API and events and errors of HTTP. A request is
 // `response.create` with the members of a POST. Each event is one text message, and an error includes its
 // status.
-import { objectIn, omitMembers } from '../json/splice.ts'
+import { objectIn } from '../json/object-in.ts'
+import { omitMembers } from '../json/splice.ts'
 import { eventsIn } from '../shared/event-text.ts'
 
 /** Event types that end a response. */

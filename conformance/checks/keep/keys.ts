@@ -1,7 +1,7 @@
 // Checks of keys: who needs one, where it goes, and what it reaches.
 
 import { writeNonce } from '../../../mocks/ledger.ts'
-import { secondKeyOf } from '../../../mocks/server/ledger-book.ts'
+import { secondKeyOf } from '../../../mocks/server/secrets.ts'
 import { ref, refs, requestIdOf, requestsOf } from '../../dialects/lookup.ts'
 import {
   type Evidence,

@@ -1,7 +1,7 @@
 // Chat completions on the client side. Format: OpenAI API reference, "Chat" and "Errors".
 import { z } from 'zod'
-import type { RequestTraits } from '../../core/budget.ts'
 import { errorSchema } from '../../core/error-schema.ts'
+import type { RequestTraits } from '../../core/request-traits.ts'
 import { BINARY, estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'

@@ -1,7 +1,7 @@
 // Gemini on the client side: reads requests and writes errors. Format: Gemini API reference, "Generating content" and
 // "Counting tokens".
 import { z } from 'zod'
-import type { RequestTraits } from '../../core/budget.ts'
+import type { RequestTraits } from '../../core/request-traits.ts'
 import { estimateTokens } from '../../core/token-estimate.ts'
 import { canonical } from '../../json/canonical.ts'
 import { mapElements, spliceMembers } from '../../json/splice.ts'

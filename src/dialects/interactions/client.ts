@@ -1,7 +1,7 @@
 // Interactions on the client side: reads requests and writes errors. Format: Gemini API reference, "Interactions".
 import { z } from 'zod'
-import type { RequestTraits } from '../../core/budget.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { RequestTraits } from '../../core/request-traits.ts'
 import { estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { canonical } from '../../json/canonical.ts'
 import { inObject, spliceMembers } from '../../json/splice.ts'

@@ -1,6 +1,7 @@
 // Interactions that the gateway itself stores. Its items are steps. Format: Gemini API reference, "Interactions".
 import { GatewayError } from '../../core/errors.ts'
-import { elementsOf, memberText, objectIn, omitMembers, spliceMembers } from '../../json/splice.ts'
+import { objectIn } from '../../json/object-in.ts'
+import { elementsOf, memberText, omitMembers, spliceMembers } from '../../json/splice.ts'
 import { eventReader } from '../../websocket/frames.ts'
 import type { AnswerCollector, AnswerStoring, NamedItems, RunAnswers } from '../dialect.ts'
 import { isObject, type Json, listOrEmpty, member, textOf } from '../json.ts'

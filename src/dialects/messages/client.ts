@@ -1,7 +1,7 @@
 // Messages on the client side. Format: Anthropic API reference, "Messages" and "Errors".
 import { z } from 'zod'
-import type { RequestTraits } from '../../core/budget.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { RequestTraits } from '../../core/request-traits.ts'
 import { countMembers, estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { canonical } from '../../json/canonical.ts'
 import { inObject, spliceMembers } from '../../json/splice.ts'

@@ -1,8 +1,8 @@
 // Responses on the client side: reads requests and writes errors. Format: OpenAI API reference, "Responses" and
 // "Errors"; the headers are those that Codex sends.
 import { z } from 'zod'
-import type { RequestTraits } from '../../core/budget.ts'
 import { errorSchema } from '../../core/error-schema.ts'
+import type { RequestTraits } from '../../core/request-traits.ts'
 import { estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { canonical } from '../../json/canonical.ts'
 import { inObject, spliceMembers } from '../../json/splice.ts'

@@ -1,7 +1,8 @@
 // Responses that the gateway itself stores: selects the stored parts, writes out a continuing request in
 // full, and answers requests about a stored response. Format: OpenAI API reference, "Responses".
 import { GatewayError } from '../../core/errors.ts'
-import { elementsOf, memberText, objectIn, omitMembers, spliceMembers } from '../../json/splice.ts'
+import { objectIn } from '../../json/object-in.ts'
+import { elementsOf, memberText, omitMembers, spliceMembers } from '../../json/splice.ts'
 import { inputItems, OutputCollector, withWholeInput } from '../../websocket/continuation.ts'
 import { eventReader, typeOf } from '../../websocket/frames.ts'
 import type { AnswerCollector, AnswerStoring, AskedAbout, KeptAnswer, RunAnswers } from '../dialect.ts'

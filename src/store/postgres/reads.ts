@@ -2,8 +2,8 @@
 // come from the sums; open calls and the partial hours at both ends come from the rows. Cannot write.
 
 import { timeOfId } from '../../core/call.ts'
+import { roundUsd } from '../../core/money.ts'
 import { CALL_FIELDS, type CallDetail, type CallRecord, type Field } from '../../core/record.ts'
-import { roundUsd } from '../../core/served.ts'
 import type { CallFilter, Maker, ObjectMaker, Reads, Span } from '../reads.ts'
 import {
   type AgentOf,

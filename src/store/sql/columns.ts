@@ -2,8 +2,9 @@
 // read; and the conditions of a filter, with ? for each value. Every engine accepts this SQL. Uses the kinds of fields,
 // but no particular field.
 import type { Tokens } from '../../core/call.ts'
+import { roundUsd } from '../../core/money.ts'
 import { CALL_FIELDS, type Field, type Kind } from '../../core/record.ts'
-import { roundUsd, TOKEN_PARTS } from '../../core/served.ts'
+import { TOKEN_PARTS } from '../../core/served.ts'
 import type { CallFilter } from '../reads.ts'
 
 type SqlValue = string | number | null

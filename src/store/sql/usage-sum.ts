@@ -1,6 +1,6 @@
 // Sums of calls. One definition serves both the stored sums of hours and sessions and the sums computed from
 // rows. Pure; knows a row's columns, but no SQL.
-import { roundUsd } from '../../core/served.ts'
+import { roundUsd } from '../../core/money.ts'
 
 /** Columns of `call_logs` whose known values are summed. */
 const SUMMED = [

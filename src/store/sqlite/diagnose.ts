@@ -11,7 +11,7 @@ import { lockFile, orphanedLog, unusable } from './data-files.ts'
 import { SCHEMA_VERSION } from './migrations.ts'
 import { databaseFile, openPaths } from './open.ts'
 import { type Caps, fillOf } from './retention.ts'
-import { SPENT } from './roll-ups.ts'
+import { SPENT } from './spending.ts'
 
 /** Minimum free space, bytes. A gateway that cannot write refuses every call, so this warns early. */
 const MIN_FREE_BYTES = 64 * 2 ** 20

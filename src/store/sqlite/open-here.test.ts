@@ -7,10 +7,11 @@ import { emptyCall, idOf } from '../../core/call.ts'
 import { clock } from '../../shared/clock.ts'
 import { temporaryDirectory } from '../../test/test-gateway.ts'
 import type { Opening } from '../writes.ts'
-import { closeDescriptors, noteFiles, openDescriptors } from './data-files.ts'
+import { noteFiles } from './data-files.ts'
 import { migrate } from './migrations.ts'
 import { databaseFile } from './open.ts'
 import { openHere } from './open-here.ts'
+import { closeDescriptors, openDescriptors } from './overwrites.ts'
 
 function start(t: TestContext) {
   const file = databaseFile(temporaryDirectory(t))

@@ -3,7 +3,8 @@
 // because only the writer checkpoints the write-ahead log and restarts it afterwards.
 import Database from 'better-sqlite3'
 import type { CommitHere } from '../queue.ts'
-import { type Descriptors, type OpenFiles, watchNames, watchOverwrites } from './data-files.ts'
+import { type OpenFiles, watchNames } from './data-files.ts'
+import { type Descriptors, watchOverwrites } from './overwrites.ts'
 import { UnansweredError } from './thread.ts'
 import { prepareOpenings } from './write-statements.ts'
 

@@ -14,7 +14,8 @@ import { INTERRUPTED_COST_MISSING } from '../writes.ts'
 import { lockFile, orphanedLog, refuseStart, StoreError, unusable } from './data-files.ts'
 import { migrate } from './migrations.ts'
 import { fillOutbox } from './outbox.ts'
-import { CLOSED_CALL, type ClosedCall, chargeReservations, ENDS_WITH_US, openRollUps } from './roll-ups.ts'
+import { CLOSED_CALL, type ClosedCall, openRollUps } from './roll-ups.ts'
+import { chargeReservations, ENDS_WITH_US } from './spending.ts'
 
 export const databaseFile = (directory: string): string => join(directory, 'waybill.db')
 

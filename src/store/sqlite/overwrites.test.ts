@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { temporaryDirectory } from '../../test/test-gateway.ts'
-import { closeDescriptors, openDescriptors, watchOverwrites } from './data-files.ts'
+import { closeDescriptors, openDescriptors, watchOverwrites } from './overwrites.ts'
 
 const PAGE = 4_096
 

@@ -15,8 +15,8 @@ export class ThreadError extends Error {
 }
 
 /**
- * Thrown if it is unknown how much of the request was carried out: the thread died meanwhile, or threw this
- * error itself.
+ * Thrown if it is unknown how much of the request was carried out: its thread died, or whoever carried it out threw
+ * this error.
  */
 export class UnansweredError extends ThreadError {}
 

@@ -12,7 +12,8 @@ import {
 import type { Cost } from '../../pricing/cost.ts'
 import { writingOf } from '../sql/columns.ts'
 import type { EndedAttempt, Opening, Write } from '../writes.ts'
-import { CLOSED_CALL, type ClosedCall, prepareSpending, type RollUps } from './roll-ups.ts'
+import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
+import { prepareSpending } from './spending.ts'
 
 /**
  * Prepares the statements of an opening on a connection. Returns the function that runs one opening, without

@@ -13,17 +13,11 @@ import type { RetentionLimits } from '../reads.ts'
 import type { Durability } from '../store.ts'
 import { reduced, type Write } from '../writes.ts'
 import { openArtifactRing } from './artifacts.ts'
-import {
-  type Descriptors,
-  framesOf,
-  lostFile,
-  type OpenFiles,
-  type Overwritten,
-  watchOverwrites,
-} from './data-files.ts'
+import { lostFile, type OpenFiles } from './data-files.ts'
 import { openKeptTable } from './kept-rows.ts'
 import { BUSY_MS, isDamage, SPOILT } from './open.ts'
 import { fillOutbox } from './outbox.ts'
+import { type Descriptors, framesOf, type Overwritten, watchOverwrites } from './overwrites.ts'
 import { type Attempt, openRetention } from './retention.ts'
 import { openRollUps } from './roll-ups.ts'
 import { type Requests, UnansweredError } from './thread.ts'
