@@ -21,10 +21,16 @@ export interface Way {
 }
 
 const CALLS = 50
+/** A function is on the way if every call enters it; what follows the last one may come too late. */
+const MOST_CALLS = CALLS - 1
 /** Rounds of calls; one is enough to see whether a feature is entered. */
 const ROUNDS = Number(process.env.WAY_ROUNDS)
-/** Pause after each call, ms: the writer thread has then written the last one, as it has on a quiet gateway. */
-const PAUSE_MS = 20
+/**
+ * Pause after each call, ms: the writer thread has then written the last call, as it has on a quiet gateway. While functions
+ * are counted, the pause is also this many times as long as the call took, because a busy machine delays both. While memory
+ * is measured it is not, because the gateway's chores allocate in each pause.
+ */
+const [PAUSE_MS, PAUSE_CALLS] = [20, 3]
 const ANSWER = JSON.stringify({
   id: 'chatcmpl-1',
   object: 'chat.completion',
@@ -53,12 +59,13 @@ function provide(): void {
 function call(): void {
   const body = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'where to?' }] })
   const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-none-1234567890' }
-  parentPort!.on('message', async ({ url, calls, pause }) => {
+  parentPort!.on('message', async ({ url, calls, pause, times }) => {
     for (let n = 0; n < calls; n++) {
+      const began = performance.now()
       const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
       await answer.text()
       if (!answer.ok) throw new Error(`status ${answer.status}`)
-      if (pause > 0) await sleep(pause)
+      if (pause > 0) await sleep(Math.max(pause, times * (performance.now() - began)))
     }
     parentPort!.postMessage('done')
   })
@@ -78,8 +85,8 @@ providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:${port}/v1" }
 routes: { auto: { targets: [ { model: alpha/model-a } ], ${process.env.WAY_ROUTE ?? ''} } }
 ${process.env.WAY_SETTINGS ?? ''}`
   const gateway = await createGateway({ ...parseConfig(config, 'way.yaml', { env: {} }), log: SILENT })
-  const send = async (calls: number, pause: number) => {
-    client.postMessage({ url: gateway.url, calls, pause })
+  const send = async (calls: number, pause: number, times = 0) => {
+    client.postMessage({ url: gateway.url, calls, pause, times })
     await next(client)
   }
   await send(10 * CALLS, 0) // compiles the code
@@ -97,12 +104,12 @@ ${process.env.WAY_SETTINGS ?? ''}`
   const root = new URL('..', import.meta.url).href
   const entered = async (): Promise<string[]> => {
     await session.post('Profiler.takePreciseCoverage')
-    await send(CALLS, PAUSE_MS)
+    await send(CALLS, PAUSE_MS, PAUSE_CALLS)
     const { result } = await session.post('Profiler.takePreciseCoverage')
     const ours = result.filter(({ url }) => url.startsWith(root))
     return ours.flatMap(({ url, functions }) =>
       functions
-        .filter(({ ranges }) => ranges[0]!.count >= CALLS / 2)
+        .filter(({ ranges }) => ranges[0]!.count >= MOST_CALLS)
         .map(
           ({ functionName, ranges }) => `${url.slice(root.length)} ${functionName || ranges[0]!.startOffset}`,
         ),
