@@ -1,7 +1,7 @@
-// How a proxy is measured: load with wrk, the resources that a process used meanwhile as Linux reports them, and the comparison
-// of two builds in pairs of neighbouring rounds, which cancels most of the variation of a busy machine; the overhead on a
-// stream, of which the upstream writes the time of sending into each event; and one CPU profile for each thread, reduced to
-// self times by function and by origin.
+// How a proxy is measured. Load with wrk, and the resources that a process used meanwhile, as Linux reports them. The
+// comparison of two builds in pairs of neighbouring rounds, which cancels most of the variation of a busy machine. The
+// overhead on a stream, into whose events the upstream writes the time of sending. One CPU profile for each thread,
+// reduced to self times by function and by origin.
 import { execFile, spawnSync } from 'node:child_process'
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'

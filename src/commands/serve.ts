@@ -32,8 +32,8 @@ interface ServeOptions {
 
 /**
  * Memory for short-lived objects, bytes. Under load at 32 connections, the process uses 200 to 240 MiB with this
- * limit and about 330 MiB without. With 16 MiB it uses the same amount. With 48 and 64 MiB it uses 30 to 40 MiB more,
- * and V8's own threads cost no less.
+ * limit and about 330 MiB without. With 16 MiB it uses the same amount. With 48 or 64 MiB it uses 30 to 40 MiB more,
+ * and V8's own threads take as much time.
  */
 const YOUNG_BYTES = 32 * 2 ** 20
 

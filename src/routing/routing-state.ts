@@ -1,6 +1,7 @@
 // State of routing between calls: turns, cooldowns, open attempts and recent latency of each target, the target of each
-// conversation, and the usual calls of each route. In memory and bounded; lost at a restart. Only the events of live
-// calls change it; reading does not. Independent of strategies; the clock is a parameter.
+// conversation and the family of its reasoning, and the usual calls of each route. In memory and bounded; lost at a
+// restart. Only the events of live calls change it, which a tracker reports for each call; reading does not.
+// Independent of strategies; the clock is a parameter.
 import { type Target, targetId } from '../core/call.ts'
 import { recent } from '../shared/memory.ts'
 import { type CachedTokens, Conversations, cacheLost } from './conversations.ts'

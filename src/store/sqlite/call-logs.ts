@@ -1,6 +1,6 @@
 // Reads `call_logs` and `call_attempts` into records, and finds the hours that may contain rows for a filter: with a
 // filter that matches few or no rows, a list would have to scan all rows, and the roll-ups show which hours it can
-// skip. Cannot write.
+// skip. Also reads past calls with the facts that their cost on another route depends on. Cannot write.
 import type { Database } from 'better-sqlite3'
 import { idAt, timeOfId } from '../../core/call.ts'
 import {
@@ -78,35 +78,6 @@ export function openCallLogs(db: Database): CallLogReads {
   return reads
 }
 
-/** A database opened by either library: the gateway's, or that of a command that reads from outside. */
-interface Asked {
-  prepare(sql: string): { all(...values: (string | number | null)[]): unknown[] }
-}
-
-const ROWS = `
-  SELECT id, endpoint, state, route, session_id, agent_id, purpose, key_name, client, cache, latency_ms, ttft_ms,
-    cost_usd, flat_usd, cache_lost, replayed, resolved_provider || '/' || resolved_model AS target, tokens_input,
-    tokens_output, tokens_cached_input, tokens_cache_write, cost_missing, usage,
-    CASE WHEN fallbacks > 0 THEN (SELECT group_concat(provider || '/' || model, char(10)) FROM call_attempts
-      WHERE call_id = call_logs.id AND outcome NOT IN ('answered', 'aborted')) END AS failed
-  FROM call_logs WHERE id > ? AND id < ? AND (? IS NULL OR key_name = ?) ORDER BY id LIMIT ?`
-
-export const openPastReads = (db: Asked): PastReads => {
-  const rows = db.prepare(ROWS)
-  return {
-    past({ since, until }, after, limit, keyName) {
-      const from = idAt(since)
-      return rows.all(
-        after > from ? after : from,
-        idAt(until),
-        keyName ?? null,
-        keyName ?? null,
-        limit,
-      ) as PastCall[]
-    },
-  }
-}
-
 /** A span of time, milliseconds since the epoch. */
 interface Hour {
   readonly from: number
@@ -178,3 +149,32 @@ function* newestFirst(open: number[], closed: Iterable<number>): Generator<Hour>
 }
 
 const hourOf = (hour: number): Hour => ({ from: hour * HOUR, to: (hour + 1) * HOUR })
+
+/** A database opened by either library: the gateway's, or that of a command that reads from outside. */
+interface Asked {
+  prepare(sql: string): { all(...values: (string | number | null)[]): unknown[] }
+}
+
+const ROWS = `
+  SELECT id, endpoint, state, route, session_id, agent_id, purpose, key_name, client, cache, latency_ms, ttft_ms,
+    cost_usd, flat_usd, cache_lost, replayed, resolved_provider || '/' || resolved_model AS target, tokens_input,
+    tokens_output, tokens_cached_input, tokens_cache_write, cost_missing, usage,
+    CASE WHEN fallbacks > 0 THEN (SELECT group_concat(provider || '/' || model, char(10)) FROM call_attempts
+      WHERE call_id = call_logs.id AND outcome NOT IN ('answered', 'aborted')) END AS failed
+  FROM call_logs WHERE id > ? AND id < ? AND (? IS NULL OR key_name = ?) ORDER BY id LIMIT ?`
+
+export const openPastReads = (db: Asked): PastReads => {
+  const rows = db.prepare(ROWS)
+  return {
+    past({ since, until }, after, limit, keyName) {
+      const from = idAt(since)
+      return rows.all(
+        after > from ? after : from,
+        idAt(until),
+        keyName ?? null,
+        keyName ?? null,
+        limit,
+      ) as PastCall[]
+    },
+  }
+}
