@@ -413,7 +413,7 @@ const rule = z.strictObject({
 
 /** Headers that the gateway itself writes, or that contain a credential. */
 const RESERVED_HEADERS =
-  /^(authorization|proxy-.*|x-api-key|api-key|x-goog-api-key|x-gateway-.*|host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|cookie|accept-encoding)$/i
+  /^(authorization|proxy-.*|x-api-key|api-key|x-goog-api-key|x-amz-(?:date|content-sha256|security-token)|x-gateway-.*|host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|cookie|accept-encoding)$/i
 /** Members that determine the target of a call or the format of its answer. */
 const RESERVED_MEMBERS = ['model', 'stream', 'stream_options']
 const RESERVED_MEMBER = `cannot be changed here: ${RESERVED_MEMBERS.join(', ')}`

@@ -38,6 +38,7 @@ test('a target receives its configured headers and members; the route’s other 
 test('a target cannot change members that the gateway itself sets', () => {
   const cases: [string, RegExp][] = [
     ['headers: { Authorization: Bearer x }', /is written by the gateway, or holds a credential/],
+    ['headers: { X-Amz-Security-Token: x }', /is written by the gateway, or holds a credential/],
     ['headers: { x-gateway-key: x }', /is written by the gateway/],
     ['headers: { "a b": x }', /must be the name of a header/],
     ['headers: { a: "x\\ny" }', /must consist of printable ASCII/],
