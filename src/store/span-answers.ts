@@ -295,7 +295,7 @@ const FIRST_MS = 16
 /** Number of completed calls in each step, by the step's number. */
 export type Latencies = Map<number, number>
 
-/** Returns the step of a call; null if the call was not completed. */
+/** Returns the step of a call; null if the call was not completed, or its latency is not known. */
 export function stepOf({ state, latency_ms }: { state: string; latency_ms: number | null }): number | null {
   if (state !== 'completed' || latency_ms === null) return null
   const step = Math.ceil(2 * Math.log2(latency_ms / FIRST_MS))

@@ -50,7 +50,7 @@ export const withKept = (config: string, env: Env): Env => ({
 })
 
 /**
- * Writes a key into the file of kept keys, in place of an earlier one of this name. Returns the file. Throws if the
+ * Writes a key into the file of kept keys, and replaces an earlier key of the same name. Returns the file. Throws if the
  * key cannot be one, or if other users may read the file.
  */
 export function keepKey(config: string, name: string, key: string): string {

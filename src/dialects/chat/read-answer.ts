@@ -37,7 +37,7 @@ export class ChatReader implements StreamReader {
     return parsed
   }
 
-  /** Reads a chunk or a whole answer. `exact`: the same with the digits of its numbers, for a translation. */
+  /** Reads a chunk or a whole answer. `exact`: the same JSON with the digits of its numbers, which a translation needs. */
   answer(json: Json, exact: unknown): Mutable<ParsedEvent> {
     const { model } = json
     const choices = member(exact, 'choices')
