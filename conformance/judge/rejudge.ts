@@ -1,6 +1,7 @@
-// Computes verdicts from the stored files of a run, with the same function as in the run. They are the folder of a run, or
-// the published run of a project: a folder with the output, the evidence in one compressed file, and a small file about the
-// project. Only this result is trusted; an invented transcript cannot be distinguished from a real one.
+// Computes verdicts from the stored files of a run, with the same function as in the run: from the folder that a run
+// wrote, or from the published run of a project, which is a folder with the output, the evidence in one compressed
+// file, and a small file about the project. Only the computed result is trusted. An invented transcript cannot be
+// distinguished from a real one.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'

@@ -200,13 +200,13 @@ export const headerLists = z
 type Headers = Readonly<Record<string, string>>
 
 /** Returns a request body as text, even if it was recorded as bytes; null if there was none. */
-export function requestText(value: string | Buffer, headers: Headers): string | null {
+function requestText(value: string | Buffer, headers: Headers): string | null {
   refuseLarge(value.length)
   return (typeof value === 'string' ? value : decompress(value, headers).toString()) || null
 }
 
 /** Returns a response body as bytes, even if it was recorded as text. */
-export const responseBytes = (value: string | Buffer, headers: Headers): Buffer => {
+const responseBytes = (value: string | Buffer, headers: Headers): Buffer => {
   refuseLarge(value.length)
   return decompress(typeof value === 'string' ? Buffer.from(value) : value, headers)
 }
@@ -254,18 +254,34 @@ const exchange = z.object({
   response: z.preprocess(withBody, z.object({ status, headers: headerLists, body })),
 })
 
-/** Reads an exchange in the format that VCR of Ruby, of R, and vcrpy write. */
-export const readVcr: ImportFormat['read'] = (item) => {
-  const { request, response } = exchange.parse(item)
+interface VcrRequest {
+  readonly method: string
+  readonly body: string | Buffer
+  readonly headers: Readonly<Record<string, readonly string[]>>
+}
+
+/** Makes an interaction of an exchange with bodies and lists of headers, as programs of the name VCR write it. */
+export function interactionOf(
+  url: string,
+  request: VcrRequest,
+  response: Omit<VcrRequest, 'method'>,
+  status: number,
+): Interaction {
   const requestHeaders = headersFromLists(request.headers)
   const responseHeaders = headersFromLists(response.headers)
   return {
-    ...address(request.uri),
+    ...address(url),
     method: request.method,
     requestHeaders,
     requestBody: requestText(request.body, requestHeaders),
-    status: response.status,
+    status,
     responseHeaders,
     responseBody: responseBytes(response.body, responseHeaders),
   }
+}
+
+/** Reads an exchange in the format that VCR of Ruby, of R, and vcrpy write. */
+export const readVcr: ImportFormat['read'] = (item) => {
+  const { request, response } = exchange.parse(item)
+  return interactionOf(request.uri, request, response, response.status)
 }

@@ -5,18 +5,15 @@
 import { parse } from 'yaml'
 import { ZodError, z } from 'zod'
 import {
-  address,
   type BodyFile,
   body,
   decodeText,
   headerLists,
-  headersFromLists,
   type ImportFormat,
   type Interaction,
+  interactionOf,
   MAX_IMPORTED_BYTES,
   readVcr,
-  requestText,
-  responseBytes,
   type Unreadable,
   unpackedFile,
 } from './interaction.ts'
@@ -268,17 +265,7 @@ export const goVcr: ImportFormat = {
   name: 'go-vcr',
   read(item) {
     const { request, response } = exchange.parse(item)
-    const requestHeaders = headersFromLists(request.headers)
-    const responseHeaders = headersFromLists(response.headers)
-    return {
-      ...address(request.url),
-      method: request.method,
-      requestHeaders,
-      requestBody: requestText(request.body, requestHeaders),
-      status: response.code,
-      responseHeaders,
-      responseBody: responseBytes(response.body, responseHeaders),
-    }
+    return interactionOf(request.url, request, response, response.code)
   },
   /** Each exchange ends with its duration and a line break. */
   cut: (text, last) =>

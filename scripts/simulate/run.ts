@@ -2,8 +2,9 @@
 // crashes between any two of its writes. One seed is one history, byte for byte; `--journal` prints it. A history that
 // fails is shortened and printed as a test; `--events JSON` plays these events instead; `--seconds S` begins no history later, and
 // `--shorten S` is the time for shortening. `--crashes W` gives crashes this weight (calls have 60); `--deaths P` looks at
-// deaths in this share of the writes, without restarting the gateway. `simulate guards [NAME…]`: puts each fault of
-// Histories run in this process, whose clock and chance it takes over for good.
+// deaths in this share of the writes, without restarting the gateway. `simulate guards [NAME…]` puts each fault of
+// `guards.yaml` into the gateway, and tells whether the simulation finds it within 80,000 steps or `--seconds`. Histories run
+// in this process, whose clock and chance it takes over for good.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -1,7 +1,7 @@
-// Credentials that expire. They are fetched when first needed, and renewed in time; one fetch serves all waiting calls. The
-// answers that the clouds' own libraries read meanwhile are limited: the libraries read any number of bytes, and go on when
-// nobody waits any more. An access token is sent as a bearer token in every request; each cloud fetches it in its own way.
-
+// Credentials that expire. They are fetched when first needed, and renewed in time; one fetch serves all waiting calls.
+// The clouds' own libraries fetch them, read answers of any size, and do not stop when a fetch is given up, so their
+// answers are limited. An access token is sent as a bearer token in every request; each cloud fetches it in its own
+// way.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
 import type { ClientRequest, IncomingMessage } from 'node:http'

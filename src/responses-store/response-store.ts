@@ -1,7 +1,6 @@
-// What the gateway itself stores of calls, encrypted with a key from the environment: responses, for the key of the call,
-// and calls that are kept because their client, their key or their route asks for it. A response contains its own input and
+// Stores parts of calls in the gateway itself, encrypted with a key from the environment: responses, for the key of the
+// call, and whole calls if their client, their key or their route asks for it. A response contains its own input and
 // output and names the previous response. Independent of dialects and the database.
-
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
