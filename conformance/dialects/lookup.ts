@@ -75,13 +75,20 @@ export const requestsOf = (
 const isWell = ({ answer }: LedgerEntry): boolean =>
   answer.status != null && answer.status >= 200 && answer.status < 300
 
-/** Returns the request that served the call: the last successful one, otherwise the last one. */
+const isAbandoned = ({ answer, peer_left_at }: LedgerEntry): boolean =>
+  peer_left_at !== null && !answer.complete && answer.cut_at === null
+
+/**
+ * Returns the request that served the call: the last successful one that the gateway did not cancel, otherwise the last
+ * successful one, otherwise the last one.
+ */
 export function servedBy(
   evidence: Pick<Evidence, 'ledger'>,
   exchange: Pick<Exchange, 'nonce'>,
 ): LedgerEntry | null {
   const requests = requestsOf(evidence, exchange)
-  return requests.findLast(isWell) ?? requests.at(-1) ?? null
+  const well = requests.filter(isWell)
+  return well.findLast((each) => !isAbandoned(each)) ?? well.at(-1) ?? requests.at(-1) ?? null
 }
 
 /** Returns `#3` for an exchange, `@7` for a ledger entry: findings refer to evidence this way. */

@@ -220,6 +220,15 @@ const WRONG: readonly Case[] = [
 const RIGHT: readonly Case[] = [
   {
     id: 'FLOW-01',
+    what: 'a second request was cancelled after its start, because the first one was answered',
+    seen: ((content) => {
+      const seen = streamed(content, content)
+      const cut = entry({ peer_left_at: 1_080 }, { body: content.slice(0, 20), complete: false })
+      return { ...seen, ledger: [...seen.ledger, cut] }
+    })(sse(delta({ content: 'x' }), END)),
+  },
+  {
+    id: 'FLOW-01',
     what: 'a stream begins with a byte order mark',
     seen: streamed(`\ufeff${sse(delta({ content: 'x' }), END)}`, sse(delta({ content: 'x' }), END)),
   },

@@ -179,6 +179,11 @@ const SOUND: [what: string, all: Evidence[], of?: Target][] = [
     [evidence([exchange({ status: 422, head_at: 3_400 })], [failed(422), failed(422, { at: 3_100 })])],
     withTimeOuts,
   ],
+  [
+    'an answer that overtook the second request after the declared time-out, on a busy machine',
+    [evidence([exchange({ head_at: 3_050 })], [entry(), entry({ at: 3_100 })])],
+    withTimeOuts,
+  ],
   ['an answer from a cache', [evidence([exchange()], [])]],
   ['a fallback after an error', [evidence([exchange()], [failed(500), failed(429), entry()])]],
   [
