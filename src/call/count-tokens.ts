@@ -51,8 +51,8 @@ async function answerCount(
 ): Promise<void> {
   const { request: incoming, requestId, slot } = admitted
   const limit = context.config.server.body_limit
-  const sent = await new Promise<JsonBody>((body, refuse) =>
-    readJson(incoming, limit, slot, { body, refuse }),
+  const sent = await new Promise<JsonBody>((onBody, refuse) =>
+    readJson(incoming, limit, slot, { onBody, refuse }),
   )
   const { storing } = dialect
   const whole = storing && (await withNamedItems(storing, sent, admitted, context))

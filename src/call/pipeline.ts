@@ -48,7 +48,7 @@ import { type KeptState, type NamedState, stateFor } from './provider-state.ts'
 import { plainIfRunHere, RunHere } from './run-here.ts'
 
 /** A plain call that is on record, as far as the general way needs it. */
-interface RecordedCall {
+export interface RecordedCall {
   readonly request: ClientRequest
   readonly route: Route
   readonly call: Call
@@ -128,7 +128,7 @@ export class ClientCall extends GeneralCall<UpstreamExchange> implements Answeri
    * Takes over a call that is on record, and whose request was sent `ms` ago. Returns its exchange, for the events of the
    * answer.
    */
-  goOn(given: RecordedCall, attempt: BegunAttempt): UpstreamExchange {
+  takeOver(given: RecordedCall, attempt: BegunAttempt): UpstreamExchange {
     const { request, route, call, tracker, trace, keepsAnswer, isAnswered } = given
     Object.assign(this, { request, route, call })
     this.answerModel = 'provider'

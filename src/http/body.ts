@@ -38,7 +38,7 @@ export const MAX_VALUES = 250_000
 /** Receives either a body or an error, once. */
 export interface BodyTaker {
   /** `bytes`: the text in UTF-8; null if it is not as it was received. */
-  body(body: JsonBody, bytes: Buffer | null): void
+  onBody(body: JsonBody, bytes: Buffer | null): void
   refuse(error: unknown): void
 }
 
@@ -61,7 +61,7 @@ export function readJson(request: IncomingMessage, limit: number, slot: CallSlot
       refuse(error)
       return
     }
-    taker.body(body, body.text === received ? bytes : null)
+    taker.onBody(body, body.text === received ? bytes : null)
   }
   const complete = (bytes: Buffer) => {
     if (bytes.length < LARGE_BYTES) read(bytes)

@@ -128,7 +128,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
    * Takes over an exchange that another handler began, with the start of a whole answer and its bytes so far, if there
    * are any.
    */
-  takeOver(controller: Controller | null, response: StatusAndHeaders | null, bytes: Buffer | null): void {
+  startFrom(controller: Controller | null, response: StatusAndHeaders | null, bytes: Buffer | null): void {
     this.#controller = controller
     this.#response = response
     if (response) this.#form = 'whole'
