@@ -308,9 +308,8 @@ function passMessages(
 ): void {
   let call: Wanted = { method: 'POST', path, headers, body: Buffer.alloc(0) }
   let index = 0
-  const send = (event: string) => {
-    const data = /^data: (.*)$/m.exec(event)?.[1]
-    if (data !== undefined) client.send(data)
+  const send = (events: string) => {
+    for (const [, data] of events.matchAll(/^data: (.*)$/gm)) client.send(data!)
   }
   client.on('message', async (data, isBinary) => {
     call = { ...call, body: Buffer.from(data as Buffer) }
