@@ -29,7 +29,7 @@ import { closingOf, ending, MAX_NAME_LENGTH } from './answer.ts'
 import type { CallContext } from './context.ts'
 import { describedCall, othersIn, readRequest, smallLast } from './find-route.ts'
 import { unrecorded } from './general-call.ts'
-import { ClientCall, type RecordedCall } from './pipeline.ts'
+import { ClientCall } from './pipeline.ts'
 import type { CallPlan } from './plan.ts'
 import { referencesOf } from './provider-state.ts'
 
@@ -60,6 +60,9 @@ interface Edited {
   readonly body: Buffer
 }
 
+/** The call as it is recorded, for the general way. */
+type Recorded = Omit<Parameters<ClientCall['takeOver']>[0], 'isAnswered'>
+
 class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
   readonly #dialect: ClientDialect
   readonly #admitted: Admitted
@@ -74,7 +77,7 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
   // Known from steps 3 and 4 on.
   #plan!: CallPlan
   #tracker: AttemptTracker | null = null
-  #recorded!: Omit<RecordedCall, 'isAnswered'>
+  #recorded!: Recorded
 
   // Known while the request is at the provider.
   #attempt!: AnswerTrace

@@ -363,4 +363,6 @@ export interface StreamSink {
 export interface EventStream {
   flow(sink: StreamSink): void
   resume(): void
+  /** Ends the request to the provider. */
+  abort(): void
 }

@@ -92,6 +92,7 @@ test('a compressed body is decoded, and reaches the provider uncompressed', asyn
 
 test('a body that is wrongly compressed, or decodes to more than the limit, is refused in one sentence', async (t) => {
   const gateway = await testGateway(t, { server: LIMIT })
+  const before = MEMORY.bytes
   for (const [what, encoding, bytes, status, code] of REFUSED)
     await t.test(what, async () => {
       const got = await gateway.get('/v1/chat/completions', post(encoding, bytes))
@@ -99,7 +100,7 @@ test('a body that is wrongly compressed, or decodes to more than the limit, is r
       assert.ok(got.json.error.message.length < 200)
     })
   assert.equal(gateway.received(), 0)
-  await until('no memory taken', () => MEMORY.bytes === 0)
+  await until('no memory taken', () => MEMORY.bytes === before)
 })
 
 test('compressed bodies are decoded at every endpoint that reads bodies', async (t) => {

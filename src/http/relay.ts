@@ -11,7 +11,7 @@ import type {
   Tokens,
 } from '../core/call.ts'
 import { type ErrorCode, GatewayError } from '../core/errors.ts'
-import { detached, every, first, once } from '../shared/boundary.ts'
+import { after, detached, every, first, once } from '../shared/boundary.ts'
 import type { Timer } from '../shared/clock.ts'
 import { countUnread, delivered } from './reply.ts'
 
@@ -78,6 +78,13 @@ export function relayStream(
   stream.flow(new Pump(response, stream, options, tell))
 }
 
+/** Maximum time for which a complete answer waits for its end mark or its end, ms. Some providers leave it open. */
+const END_MARK_MS = 1_000
+
+const LF = Buffer.from('\n')
+/** End of an event whose last LF is in the next chunk. */
+const CUT_CRLF = Buffer.from('\r\n\r')
+
 /** Interval of pings, ms: half of the maximum silence of a translated stream (MSG-10). */
 const PING_INTERVAL_MS = 15_000
 
@@ -95,6 +102,7 @@ class Pump implements StreamSink {
   #error: ProviderError | null = null
   #finished = false
   #complete = false
+  #lastWait: Timer | null = null
   #over = false
   #isQuiet = false
   #isWaiting = false
@@ -143,6 +151,7 @@ class Pump implements StreamSink {
   #add(shown: Shown, bytes: Buffer, parsed: ParsedEvent | null): boolean {
     if (bytes.length > 0 && (!parsed?.usageOnly || !this.#options.withholdUsage)) shown.add(bytes)
     if (!parsed?.done) return false
+    if (bytes.subarray(-3).equals(CUT_CRLF)) shown.add(LF)
     this.#response.end(shown.bytes())
     if (this.#error || this.#finished || this.#complete) this.#settle()
     else this.#settle('failed', 'upstream_invalid') // an end mark alone says nothing about the answer
@@ -181,6 +190,12 @@ class Pump implements StreamSink {
     if (this.#isQuiet && ping !== null && !this.#over && !this.#response.writableNeedDrain)
       this.#response.write(ping)
     this.#isQuiet = true
+  }
+
+  /** Ends a complete answer that its provider leaves open. */
+  #leave(): void {
+    this.end('ended')
+    if (this.#over) this.#stream.abort()
   }
 
   end(how: StreamEnd): void {
@@ -241,6 +256,7 @@ class Pump implements StreamSink {
     this.#error ??= error
     this.#finished ||= finished
     this.#complete ||= complete
+    if (complete) this.#lastWait ??= after(END_MARK_MS, () => this.#leave(), this.#broken)
   }
 
   #settle(
@@ -249,6 +265,7 @@ class Pump implements StreamSink {
   ): void {
     this.#over = true
     this.#pings?.close()
+    this.#lastWait?.close()
     const [model, tokens] = [this.#model, this.#tokens]
     const [responseId, containerId] = [this.#responseId, this.#containerId]
     const error = this.#error

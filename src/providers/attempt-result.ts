@@ -92,8 +92,9 @@ export function judgeWhole(
   otherForm: () => OtherForm | undefined,
 ): Whole | Failure {
   const { status, headers } = response
-  if (status >= 400) return { kind: 'whole', status, headers, body: received, parsed: null }
-  const body = withoutEndMark(received)
+  const unmarked = withoutMark(received)
+  if (status >= 400) return { kind: 'whole', status, headers, body: unmarked, parsed: null }
+  const body = withoutEndMark(unmarked)
   const invalid = (why: string) => failure('failed', 'upstream_invalid', `a ${status} that ${why}`, response)
   if (status >= 300) return invalid('redirects elsewhere; check the base_url of the provider')
   const most = dialect.mostValues ?? MAX_VALUES
@@ -120,6 +121,12 @@ export function judgeWhole(
         parsed,
       }
 }
+
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
+
+/** Removes a byte order mark, which parsers of JSON refuse. */
+const withoutMark = (body: Buffer): Buffer =>
+  body.subarray(0, 3).equals(BYTE_ORDER_MARK) ? body.subarray(3) : body
 
 /** Returns headers with a content type that is true. */
 export const labelled = (headers: IncomingHttpHeaders, type: string, isTrue: RegExp): IncomingHttpHeaders =>

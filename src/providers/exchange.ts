@@ -30,6 +30,7 @@ import {
   MAX_ERROR_BYTES,
   reported,
   type StatusAndHeaders,
+  type Whole,
 } from './attempt-result.ts'
 import { dataOf, EventReader } from './event-reader.ts'
 import { decompressed } from './undici.ts'
@@ -47,6 +48,9 @@ const MAX_ANSWER = 128 * 2 ** 20
 
 /** Bytes below which an answer in transit is not counted, as nearly all are. */
 export const UNCOUNTED_BYTES = 2 ** 14
+
+/** Maximum time for the body of an error, ms. Its status is enough for the next target. */
+const ERROR_BODY_MS = 5_000
 
 /** Maximum bytes of comments stored before the first event; a client does not need more. */
 const MAX_HELD_BYTES = 2 ** 16
@@ -211,6 +215,9 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     this.#response = { status, headers }
     this.#trace.responseStarted(status, headers)
     this.#form = this.#wantsStream && status < 300 ? null : 'whole'
+    if (status < 400) return
+    this.#timer.close()
+    this.#timer = this.#arm(Math.min(ERROR_BODY_MS, this.#limits.responseStart))
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
@@ -294,16 +301,14 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
       this.failed(this.#stopped)
       return
     }
-    const result = judgeWhole(
-      this.#response!,
-      this.#body(),
-      this.#dialect,
-      this.#wantsStream,
-      this.#otherForm,
-    )
+    const result = this.#judged()
     if (result.kind === 'failure' || result.status >= 400) this.release()
     if (this.#wantsStream && result.kind === 'whole' && result.parsed?.sent) this.#asStream(result.parsed)
     else this.#decide(result)
+  }
+
+  #judged(): Whole | Failure {
+    return judgeWhole(this.#response!, this.#body(), this.#dialect, this.#wantsStream, this.#otherForm)
   }
 
   /** Passes on a whole answer as the stream that the client asked for. */
@@ -353,7 +358,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   failed(error: Error): void {
     this.#trace.end((error as NodeJS.ErrnoException).code ?? error.message)
     this.#isOver = true
+    const response = this.#response
+    // The status of an error counts, even if its body is cut off or cannot be decompressed.
+    const isError = response !== null && response.status >= 400 && this.#stopped !== ABORTED
+    if (isError) this.#decide(this.#judged())
     this.#count(0)
+    if (isError) return
     if (this.#started)
       this.#finish(this.#stopped === TIMED_OUT ? 'timed_out' : this.#stopped === ABORTED ? 'aborted' : 'cut')
     else this.#decide(this.#explain(error))

@@ -14,6 +14,7 @@ import {
 import type { Dialect, ProviderAccess, ProviderRequest, StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
 import { isObject, type Json, member, tokenCount } from '../json.ts'
+import { errorIn as openAiErrorIn } from '../openai.ts'
 import {
   atMost,
   type FactsIn,
@@ -158,9 +159,10 @@ export const upstream = {
 
   readAnswer(text, parts = null) {
     const json: unknown = JSON.parse(text)
-    const error = errorIn(json)
+    const isMessage = isObject(json) && Array.isArray(json.content)
+    const error = errorIn(json) ?? (isObject(json) && !isMessage ? openAiErrorIn(json) : null)
     if (error) return { ...EMPTY_EVENT, done: true, error }
-    if (!isObject(json) || !Array.isArray(json.content)) throw new Error('not a message')
+    if (!isMessage) throw new Error('not a message')
     return {
       ...new MessagesReader(parts).answer(json, parts ? (parseExact(text) as Json) : json),
       done: true,

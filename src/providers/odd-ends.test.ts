@@ -1,0 +1,186 @@
+// Answers of providers whose bytes begin or end in an unusual way, over real sockets: the call keeps what was paid for,
+// and an error keeps its status.
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import { answer } from '../../mocks/test-upstream.ts'
+import { sleep } from '../shared/clock.ts'
+import { ask, readBody, sharedGateways, TWO_TARGETS } from '../test/test-gateway.ts'
+
+const gatewayOf = sharedGateways()
+const NO_WAIT = 'resilience: { retries: 0, cooldown: 1ms }'
+const JSON_TYPE = { 'content-type': 'application/json' }
+const SSE = { 'content-type': 'text/event-stream' }
+const error = JSON.stringify({ error: { message: 'slow down', type: 'x', code: 'too_many' } })
+const post = (body: unknown): RequestInit => ({
+  ...{ method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) },
+})
+
+const ANSWERS = {
+  chat: {
+    ...{ path: '/v1/chat/completions', request: ask('auto') },
+    whole: {
+      id: 'c',
+      model: 'model-a',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 3, completion_tokens: 1 },
+    },
+    events: [
+      { choices: [{ index: 0, delta: { content: 'hi' }, finish_reason: null }] },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+      '[DONE]',
+    ],
+  },
+  messages: {
+    ...{ path: '/v1/messages', request: { ...ask('auto'), max_tokens: 9 } },
+    whole: {
+      ...{ id: 'm', type: 'message', role: 'assistant', model: 'model-a', stop_reason: 'end_turn' },
+      ...{ content: [{ type: 'text', text: 'hi' }], usage: { input_tokens: 3, output_tokens: 1 } },
+    },
+    events: [
+      { type: 'message_start', message: { model: 'model-a', usage: { input_tokens: 3, output_tokens: 1 } } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'hi' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
+      { type: 'message_stop' },
+    ],
+  },
+  responses: {
+    ...{ path: '/v1/responses', request: { model: 'auto', input: 'hi' } },
+    whole: {
+      ...{ id: 'r', object: 'response', status: 'completed', model: 'model-a' },
+      output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hi' }] }],
+      usage: { input_tokens: 3, output_tokens: 1 },
+    },
+    events: [
+      { type: 'response.created', response: { id: 'r', status: 'in_progress', model: 'model-a' } },
+      { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'hi' },
+      {
+        type: 'response.completed',
+        response: {
+          id: 'r',
+          status: 'completed',
+          model: 'model-a',
+          usage: { input_tokens: 3, output_tokens: 1 },
+        },
+      },
+    ],
+  },
+} as const
+
+for (const [dialect, { path, request, whole, events }] of Object.entries(ANSWERS)) {
+  const setup = { dialects: { alpha: [dialect] } }
+
+  test(`a ${dialect} answer in JSON may begin with a byte order mark, and so may an error`, async (t) => {
+    const gateway = await gatewayOf(t, setup)
+    const text = JSON.stringify(whole)
+    gateway.upstream.alpha!.script = (response) => response.writeHead(200, JSON_TYPE).end(`\ufeff${text}`)
+    const got = await gateway.get(path, post(request))
+    assert.deepEqual([got.status, got.text], [200, text])
+    const { tokens, state } = await gateway.record(got.headers.get('x-gateway-request-id'))
+    assert.deepEqual([tokens.input, state], [3, 'completed'])
+    const refusal = dialect === 'messages' ? `{"type":"error",${error.slice(1)}` : error
+    gateway.upstream.alpha!.script = (response) => response.writeHead(400, JSON_TYPE).end(`\ufeff${refusal}`)
+    const refused = await gateway.get(path, post(request))
+    assert.deepEqual([refused.status, refused.text], [400, refusal])
+  })
+
+  test(`the last line end of a ${dialect} stream arrives, even if its LF comes later`, async (t) => {
+    const gateway = await gatewayOf(t, setup)
+    const text = events
+      .map((each) =>
+        typeof each === 'string'
+          ? `data: ${each}\r\n\r\n`
+          : `${'type' in each ? `event: ${each.type}\r\n` : ''}data: ${JSON.stringify(each)}\r\n\r\n`,
+      )
+      .join('')
+    gateway.upstream.alpha!.script = async (response) => {
+      response.writeHead(200, SSE).write(text.slice(0, -1))
+      await sleep(50)
+      response.end('\n')
+    }
+    const got = await gateway.get(path, post({ ...request, stream: true }))
+    assert.equal(got.text, text)
+  })
+}
+
+test('a complete Responses stream that its provider leaves open ends after a second, and is complete (RSP-03)', async (t) => {
+  const gateway = await gatewayOf(t, { dialects: { alpha: ['responses'] } })
+  const text = ANSWERS.responses.events.map((each) => `data: ${JSON.stringify(each)}\n\n`).join('')
+  let isLeft = false
+  gateway.upstream.alpha!.script = (response) => {
+    response.writeHead(200, SSE).write(text)
+    response.on('close', () => {
+      isLeft = true
+    })
+  }
+  const asked = post({ ...ANSWERS.responses.request, stream: true })
+  const got = await gateway.get(ANSWERS.responses.path, asked)
+  assert.equal(got.text, text)
+  const { state, tokens } = await gateway.record(got.headers.get('x-gateway-request-id'))
+  assert.deepEqual([state, tokens.output, isLeft], ['completed', 1, true])
+})
+
+/** Errors whose body does not arrive as it should. */
+const BROKEN: [what: string, status: number, send: (response: ServerResponse) => void][] = [
+  [
+    'is cut off',
+    429,
+    (response) => {
+      response.writeHead(429, { ...JSON_TYPE, 'retry-after': '9', 'content-length': 5_000 }).write(error)
+      setImmediate(() => response.destroy())
+    },
+  ],
+  [
+    'is cut off',
+    400,
+    (response) => {
+      response.writeHead(400, JSON_TYPE).write(error.slice(0, 20))
+      setImmediate(() => response.destroy())
+    },
+  ],
+  [
+    'is wrongly said to be compressed',
+    429,
+    (response) =>
+      response.writeHead(429, { ...JSON_TYPE, 'retry-after': '9', 'content-encoding': 'gzip' }).end(error),
+  ],
+]
+
+for (const [what, status, send] of BROKEN)
+  for (const stream of [false, true])
+    test(`a ${status}${stream ? ' to a streamed call' : ''} whose body ${what} keeps its status (FAIL-04)`, async (t) => {
+      const gateway = await gatewayOf(t, {
+        config: `${NO_WAIT}\nroutes: { auto: { targets: [ { model: alpha/m } ] } }`,
+      })
+      gateway.upstream.alpha!.script = send
+      const response = await fetch(`${gateway.url}/v1/chat/completions`, post(ask('auto', { stream })))
+      await readBody(response)
+      assert.equal(response.status, status)
+      assert.equal(response.headers.get('retry-after'), status === 429 ? '9' : null)
+      const { attempt_log } = await gateway.record(response.headers.get('x-gateway-request-id'))
+      assert.deepEqual(
+        attempt_log.map((each: { status: number; outcome: string }) => [each.status, each.outcome]),
+        [[status, 'failed']],
+      )
+    })
+
+test('the next target is asked soon after the head of an error, even if its body never ends', async (t) => {
+  const gateway = await gatewayOf(t, {
+    providers: { alpha: undefined, beta: answer('from beta') },
+    config: `${NO_WAIT}\n${TWO_TARGETS}`,
+  } as never)
+  gateway.upstream.alpha!.script = (response) => response.writeHead(503, JSON_TYPE).write('{')
+  const got = await gateway.chat(ask('auto'))
+  assert.deepEqual([got.status, got.headers.get('x-gateway-provider')], [200, 'beta'])
+  const { attempt_log } = await gateway.record(got.headers.get('x-gateway-request-id'))
+  assert.deepEqual([attempt_log[0].status, attempt_log[0].outcome], [503, 'failed'])
+})
+
+test('an error in another form in a 200 keeps its reason for clients of Messages', async (t) => {
+  const gateway = await gatewayOf(t, { dialects: { alpha: ['messages'] } })
+  gateway.upstream.alpha!.script = (response) => response.writeHead(200, JSON_TYPE).end(error)
+  const got = await gateway.get(ANSWERS.messages.path, post(ANSWERS.messages.request))
+  assert.equal(got.status, 502)
+  assert.match(got.json.error.message, /slow down/)
+})
