@@ -75,12 +75,13 @@ export const requestsOf = (
 const isWell = ({ answer }: LedgerEntry): boolean =>
   answer.status != null && answer.status >= 200 && answer.status < 300
 
-const isAbandoned = ({ answer, peer_left_at }: LedgerEntry): boolean =>
+/** Returns true if the gateway cancelled a request before its answer was complete. */
+const isCancelled = ({ answer, peer_left_at }: LedgerEntry): boolean =>
   peer_left_at !== null && !answer.complete && answer.cut_at === null
 
 /**
- * Returns the request that served the call: the last successful one that the gateway did not cancel, otherwise the last
- * successful one, otherwise the last one.
+ * Returns the request that served the call: the last successful one, otherwise the last one. If the gateway cancelled it
+ * and has another answer without an error, that one served the call.
  */
 export function servedBy(
   evidence: Pick<Evidence, 'ledger'>,
@@ -88,7 +89,9 @@ export function servedBy(
 ): LedgerEntry | null {
   const requests = requestsOf(evidence, exchange)
   const well = requests.filter(isWell)
-  return well.findLast((each) => !isAbandoned(each)) ?? well.at(-1) ?? requests.at(-1) ?? null
+  const last = well.at(-1) ?? requests.at(-1) ?? null
+  if (last === null || !isCancelled(last)) return last
+  return well.findLast((each) => each.answer.complete && readSent(each).errors.length === 0) ?? last
 }
 
 /** Returns `#3` for an exchange, `@7` for a ledger entry: findings refer to evidence this way. */

@@ -12,7 +12,7 @@ const NOT_A_FUNCTION = /^\s*(?:if|for|while|switch|catch|return|else|do|with|con
 /** Groups of similar files, in which a name has one role, such as the dialects. */
 const SIBLINGS = /^(src\/dialects\/)[^/]+\/.*|^(conformance\/selftest\/must-\w+)\/.*/
 /** Limits of the size: lower them when the code shrinks. */
-const [FILES, SMALL, EXPORTS, CODE] = [648, 40, 2897, 1136]
+const [FILES, SMALL, EXPORTS, CODE] = [648, 40, 2898, 1136]
 /** Folder of the suite. */
 const ROOM = /^conformance\/(?:[^/]+(?=\/))?/
 const EXPORT = /^export (?:async )?(?:const|function\*?|class|interface|type|enum) /gm

@@ -48,7 +48,7 @@ import { type KeptState, type NamedState, stateFor } from './provider-state.ts'
 import { plainIfRunHere, RunHere } from './run-here.ts'
 
 /** A plain call that is on record, as far as the general way needs it. */
-interface RecordedCall {
+export interface RecordedCall {
   readonly request: ClientRequest
   readonly route: Route
   readonly call: Call

@@ -1,5 +1,5 @@
-// A plain call, from its request to its closed record: its model has a plan, which is all that is the same for its calls
-// (`plan.ts`), its answer is whole and in the client's own dialect, and nothing else is needed. `PlainCall` has its steps
+// A plain call, from its request to its closed record: its model has a plan (`plan.ts`), which holds what all its calls
+// share, its answer is whole and in the client's own dialect, and nothing else is needed. `PlainCall` has its steps
 // first, in the order of execution: admit, read, plan, record, send, answer, close. Every other call leaves for the general
 // way (`ClientCall` in `pipeline.ts`): in step 3, before it is on record, or later, with its record and its open exchange.
 // A stream does so in step 5, and a call whose attempt does not end with a plain answer when that is known. Where both
@@ -29,7 +29,7 @@ import { closingOf, ending, MAX_NAME_LENGTH } from './answer.ts'
 import type { CallContext } from './context.ts'
 import { describedCall, othersIn, readRequest, smallLast } from './find-route.ts'
 import { unrecorded } from './general-call.ts'
-import { ClientCall } from './pipeline.ts'
+import { ClientCall, type RecordedCall } from './pipeline.ts'
 import type { CallPlan } from './plan.ts'
 import { referencesOf } from './provider-state.ts'
 
@@ -60,9 +60,6 @@ interface Edited {
   readonly body: Buffer
 }
 
-/** The call as it is recorded, for the general way. */
-type Recorded = Omit<Parameters<ClientCall['takeOver']>[0], 'isAnswered'>
-
 class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
   readonly #dialect: ClientDialect
   readonly #admitted: Admitted
@@ -77,7 +74,7 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
   // Known from steps 3 and 4 on.
   #plan!: CallPlan
   #tracker: AttemptTracker | null = null
-  #recorded!: Recorded
+  #recorded!: Omit<RecordedCall, 'isAnswered'>
 
   // Known while the request is at the provider.
   #attempt!: AnswerTrace
@@ -424,7 +421,9 @@ class PlainCall implements BodyTaker, Dispatcher.DispatchHandler {
       return REPORTED
     }
     if (this.#state === 'on record') this.#handOver()
-    return this.#general ? this.#general.fault(thrown) : this.refuse(thrown)
+    if (this.#general) return this.#general.fault(thrown)
+    this.#isGone = true // nothing is sent if the opening is still being written
+    return this.refuse(thrown)
   }
 
   /** Returns milliseconds since the call arrived. */

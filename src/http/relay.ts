@@ -81,9 +81,10 @@ export function relayStream(
 /** Maximum time for which a complete answer waits for its end mark or its end, ms. Some providers leave it open. */
 const END_MARK_MS = 1_000
 
-const LF = Buffer.from('\n')
-/** End of an event whose last LF is in the next chunk. */
-const CUT_CRLF = Buffer.from('\r\n\r')
+const [LF, CUT_CRLF] = [Buffer.from('\n'), Buffer.from('\r\n\r')]
+/** Completes the end mark, whose last LF may be in the next chunk, which is dropped. */
+const withLf = (bytes: Buffer): Buffer =>
+  bytes.subarray(-3).equals(CUT_CRLF) ? Buffer.concat([bytes, LF]) : bytes
 
 /** Interval of pings, ms: half of the maximum silence of a translated stream (MSG-10). */
 const PING_INTERVAL_MS = 15_000
@@ -134,7 +135,7 @@ class Pump implements StreamSink {
     for (const [at, part] of parts.entries()) {
       const { parsed } = part
       if (parsed) this.#note(parsed)
-      const bytes = show(part)
+      const bytes = parsed?.done ? withLf(show(part)) : show(part)
       onPart(bytes, parsed)
       const ready = parsed && (parsed.complete || parsed.done) ? beforeEnd(parsed) : null
       if (ready) {
@@ -151,7 +152,6 @@ class Pump implements StreamSink {
   #add(shown: Shown, bytes: Buffer, parsed: ParsedEvent | null): boolean {
     if (bytes.length > 0 && (!parsed?.usageOnly || !this.#options.withholdUsage)) shown.add(bytes)
     if (!parsed?.done) return false
-    if (bytes.subarray(-3).equals(CUT_CRLF)) shown.add(LF)
     this.#response.end(shown.bytes())
     if (this.#error || this.#finished || this.#complete) this.#settle()
     else this.#settle('failed', 'upstream_invalid') // an end mark alone says nothing about the answer
@@ -175,6 +175,7 @@ class Pump implements StreamSink {
     const release = () => {
       this.#held = null
       if (this.#over) return
+      this.#lastWait?.refresh()
       const shown = new Shown()
       if (this.#add(shown, bytes, parsed)) return
       const goesOn = this.#write(shown)
@@ -192,10 +193,11 @@ class Pump implements StreamSink {
     this.#isQuiet = true
   }
 
-  /** Ends a complete answer that its provider leaves open. */
+  /** Ends a complete answer that its provider leaves open. What waits for the client comes first. */
   #leave(): void {
+    if (this.#held || this.#isWaiting) return
     this.end('ended')
-    if (this.#over) this.#stream.abort()
+    this.#stream.abort()
   }
 
   end(how: StreamEnd): void {
@@ -235,6 +237,7 @@ class Pump implements StreamSink {
       if (this.#over) return
       countUnread(this.#response, this.#options.keyName)
       this.#response.setTimeout(0)
+      this.#lastWait?.refresh()
       this.#stream.resume()
     }
     first(this.#response, { drain, timeout: () => this.#response.destroy() }, this.#broken)

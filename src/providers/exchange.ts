@@ -16,7 +16,7 @@ import {
 import type { OtherForm, UpstreamDialect } from '../dialects/dialect.ts'
 import { after, stray } from '../shared/boundary.ts'
 import { BytePieces } from '../shared/byte-pieces.ts'
-import type { Timer } from '../shared/clock.ts'
+import { clock, type Timer } from '../shared/clock.ts'
 import { ANSWER_WEIGHT, MEMORY, type MemoryShare } from '../shared/memory.ts'
 import { inTurn, LARGE_BYTES, mustWait } from '../shared/turns.ts'
 import {
@@ -52,6 +52,9 @@ export const UNCOUNTED_BYTES = 2 ** 14
 /** Maximum time for the body of an error, ms. Its status is enough for the next target. */
 const ERROR_BODY_MS = 5_000
 
+/** Statuses of refusals whose bodies say what was refused, and whether another target may take the call. */
+const TOLD_BY_BODY = [400, 404, 413, 422]
+
 /** Maximum bytes of comments stored before the first event; a client does not need more. */
 const MAX_HELD_BYTES = 2 ** 16
 
@@ -76,6 +79,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   /** True if no more bytes will arrive. */
   #isOver = false
   #timer: Timer
+  /** End of the time until the response start, in ms of the `performance` clock. */
+  readonly #deadline: number
   /** Controller of the request; set when the request is written to a connection. */
   #controller: Controller | null = null
   /** Reason why the gateway itself ended the exchange. */
@@ -120,10 +125,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     this.#dialect = dialect
     this.#limits = limits
     this.#wantsStream = wantsStream
-    this.#timer = this.#arm(Math.max(0, limits.responseStart - ms))
+    const left = Math.max(0, limits.responseStart - ms)
+    this.#deadline = clock.monotonic() + left
+    this.#timer = this.#arm(left)
   }
 
-  /** Cancels the request to the provider because the client has disconnected. */
+  /** Cancels the request to the provider: the client has disconnected, or needs no more. */
   abort(): void {
     this.#stop(ABORTED)
   }
@@ -217,7 +224,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     this.#form = this.#wantsStream && status < 300 ? null : 'whole'
     if (status < 400) return
     this.#timer.close()
-    this.#timer = this.#arm(Math.min(ERROR_BODY_MS, this.#limits.responseStart))
+    this.#timer = this.#arm(Math.max(0, Math.min(ERROR_BODY_MS, this.#deadline - clock.monotonic())))
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
@@ -358,16 +365,18 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   failed(error: Error): void {
     this.#trace.end((error as NodeJS.ErrnoException).code ?? error.message)
     this.#isOver = true
-    const response = this.#response
-    // The status of an error counts, even if its body is cut off or cannot be decompressed.
-    const isError = response !== null && response.status >= 400 && this.#stopped !== ABORTED
-    if (isError) this.#decide(this.#judged())
     this.#count(0)
-    if (isError) return
     if (this.#started)
       this.#finish(this.#stopped === TIMED_OUT ? 'timed_out' : this.#stopped === ABORTED ? 'aborted' : 'cut')
-    else this.#decide(this.#explain(error))
+    else this.#decide(this.#isError() ? this.#judged() : this.#explain(error))
     this.#reader = null
+  }
+
+  /** Returns true if the status counts, even if the body was cut off, late, or could not be decompressed. */
+  #isError(): boolean {
+    const status = this.#response?.status ?? 0
+    const isGivenUp = this.#stopped !== null && this.#stopped !== TIMED_OUT
+    return status >= 400 && !TOLD_BY_BODY.includes(status) && !isGivenUp
   }
 
   /** Explains why there is no answer, and decides whether the request may have reached the provider. */

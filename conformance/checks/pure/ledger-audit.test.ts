@@ -103,6 +103,12 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
     withTimeOuts,
   ],
   [
+    'a call that is sent again soon after an answer within the declared time-out',
+    [evidence([exchange({ head_at: 2_900 })], [entry(), entry({ at: 3_100 })])],
+    /sent again/,
+    withTimeOuts,
+  ],
+  [
     'a failed call that the gateway makes for itself',
     [evidence([], [failed(500, { nonce: null, body: {} })])],
     /belong to no call.*seen 1\b/,

@@ -163,7 +163,8 @@ function cameTooLate(
 ): boolean {
   const limit = stream ? time_outs?.first_event_ms : time_outs?.answer_ms
   if (next === undefined || limit === undefined) return false
-  return next.at - asked >= limit && (head_at === null || head_at >= next.at - ON_ITS_WAY_MS)
+  if (next.at - asked < limit) return false
+  return head_at === null || (head_at - asked >= limit && head_at >= next.at - ON_ITS_WAY_MS)
 }
 
 /** Describes a call that was sent again although nothing had failed; null for other calls. */
