@@ -26,11 +26,12 @@ const MOST_CALLS = CALLS - 1
 /** Rounds of calls; one is enough to see whether a feature is entered. */
 const ROUNDS = Number(process.env.WAY_ROUNDS)
 /**
- * Pause after each call, ms: the writer thread has then written the last call, as it has on a quiet gateway. While functions
- * are counted, the pause is also this many times as long as the call took, because a busy machine delays both. While memory
- * is measured it is not, because the gateway's chores allocate in each pause.
+ * Pause after each call, ms, and at least this many times as long as the call took, because a busy machine delays both: the
+ * writer thread has then written the last call, as it has on a quiet gateway.
  */
 const [PAUSE_MS, PAUSE_CALLS] = [20, 3]
+/** The gateway's timers of this time or longer do nothing, ms: its chores come by time, so a slow machine has more a call. */
+const CHORE_MS = 1_000
 const ANSWER = JSON.stringify({
   id: 'chatcmpl-1',
   object: 'chat.completion',
@@ -59,13 +60,13 @@ function provide(): void {
 function call(): void {
   const body = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'where to?' }] })
   const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-none-1234567890' }
-  parentPort!.on('message', async ({ url, calls, pause, times }) => {
+  parentPort!.on('message', async ({ url, calls, pause }) => {
     for (let n = 0; n < calls; n++) {
       const began = performance.now()
       const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
       await answer.text()
       if (!answer.ok) throw new Error(`status ${answer.status}`)
-      if (pause > 0) await sleep(Math.max(pause, times * (performance.now() - began)))
+      if (pause > 0) await sleep(Math.max(pause, PAUSE_CALLS * (performance.now() - began)))
     }
     parentPort!.postMessage('done')
   })
@@ -75,6 +76,12 @@ async function measure(): Promise<void> {
   const { parseConfig } = await import('../config/load.ts')
   const { SILENT } = await import('../core/process-log.ts')
   const { createGateway } = await import('../gateway/create-gateway.ts')
+  const { SYSTEM_CLOCK, useClock } = await import('../shared/clock.ts')
+  useClock({
+    ...SYSTEM_CLOCK,
+    after: (ms, work) => SYSTEM_CLOCK.after(ms, ms < CHORE_MS ? work : () => {}),
+    every: (ms) => SYSTEM_CLOCK.every(ms, () => {}),
+  })
   const provider = new Worker(new URL(import.meta.url), { workerData: 'provider' })
   const client = new Worker(new URL(import.meta.url), { workerData: 'client' })
   const data = mkdtempSync(join(tmpdir(), 'waybill-'))
@@ -85,8 +92,8 @@ providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:${port}/v1" }
 routes: { auto: { targets: [ { model: alpha/model-a } ], ${process.env.WAY_ROUTE ?? ''} } }
 ${process.env.WAY_SETTINGS ?? ''}`
   const gateway = await createGateway({ ...parseConfig(config, 'way.yaml', { env: {} }), log: SILENT })
-  const send = async (calls: number, pause: number, times = 0) => {
-    client.postMessage({ url: gateway.url, calls, pause, times })
+  const send = async (calls: number, pause: number) => {
+    client.postMessage({ url: gateway.url, calls, pause })
     await next(client)
   }
   await send(10 * CALLS, 0) // compiles the code
@@ -104,7 +111,7 @@ ${process.env.WAY_SETTINGS ?? ''}`
   const root = new URL('..', import.meta.url).href
   const entered = async (): Promise<string[]> => {
     await session.post('Profiler.takePreciseCoverage')
-    await send(CALLS, PAUSE_MS, PAUSE_CALLS)
+    await send(CALLS, PAUSE_MS)
     const { result } = await session.post('Profiler.takePreciseCoverage')
     const ours = result.filter(({ url }) => url.startsWith(root))
     return ours.flatMap(({ url, functions }) =>
@@ -115,7 +122,7 @@ ${process.env.WAY_SETTINGS ?? ''}`
         ),
     )
   }
-  // Artifacts are formatted every few seconds, many at once, and on a busy machine the writer thread opens some calls.
+  // On a busy machine the writer thread opens some calls.
   let functions = await entered()
   for (let n = 1; n < ROUNDS; n++) {
     const again = new Set(await entered())
