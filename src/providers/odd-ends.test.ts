@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { answer } from '../../mocks/test-upstream.ts'
-import { sleep } from '../shared/clock.ts'
+import { manualClock } from '../shared/test-clock.ts'
 import { ask, readBody, sharedGateways, TWO_TARGETS } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const gatewayOf = sharedGateways()
 const NO_WAIT = 'resilience: { retries: 0, cooldown: 1ms }'
@@ -94,47 +95,69 @@ for (const [dialect, { path, request, whole, events }] of Object.entries(ANSWERS
           : `${'type' in each ? `event: ${each.type}\r\n` : ''}data: ${JSON.stringify(each)}\r\n\r\n`,
       )
       .join('')
+    const arrived = Promise.withResolvers<void>()
     gateway.upstream.alpha!.script = async (response) => {
       response.writeHead(200, SSE).write(text.slice(0, -1))
-      await sleep(50)
+      await arrived.promise
       response.end('\n')
     }
-    const got = await gateway.get(path, post({ ...request, stream: true }))
-    assert.equal(got.text, text)
+    const response = await fetch(gateway.url + path, post({ ...request, stream: true }))
+    let got = ''
+    for await (const part of response.body!) {
+      got += Buffer.from(part).toString()
+      if (got.length >= text.length - 1) arrived.resolve()
+    }
+    assert.equal(got, text)
   })
 }
 
+const streamed = post({ ...ANSWERS.responses.request, stream: true })
+
 test('a complete Responses stream that its provider leaves open ends after a second, and is complete (RSP-03)', async (t) => {
-  const gateway = await gatewayOf(t, { dialects: { alpha: ['responses'] } })
+  const clock = manualClock()
+  const gateway = await gatewayOf(t, { dialects: { alpha: ['responses'] }, clock })
   const text = ANSWERS.responses.events.map((each) => `data: ${JSON.stringify(each)}\n\n`).join('')
-  let isLeft = false
+  const left = Promise.withResolvers<void>()
   gateway.upstream.alpha!.script = (response) => {
     response.writeHead(200, SSE).write(text)
-    response.on('close', () => {
-      isLeft = true
-    })
+    response.on('close', left.resolve)
   }
-  const asked = post({ ...ANSWERS.responses.request, stream: true })
-  const got = await gateway.get(ANSWERS.responses.path, asked)
-  assert.equal(got.text, text)
-  const { state, tokens } = await gateway.record(got.headers.get('x-gateway-request-id'))
-  assert.deepEqual([state, tokens.output, isLeft], ['completed', 1, true])
+  const response = await fetch(gateway.url + ANSWERS.responses.path, streamed)
+  let got = ''
+  for await (const part of response.body!) {
+    got += Buffer.from(part).toString()
+    if (got.length === text.length) await clock.advance(1_000)
+  }
+  assert.equal(got, text)
+  const { state, tokens } = await gateway.record(response.headers.get('x-gateway-request-id'))
+  assert.deepEqual([state, tokens.output], ['completed', 1])
+  await left.promise
 })
 
 test('a client that reads slowly gets the end mark of a complete Responses stream (FLOW-07)', async (t) => {
-  const gateway = await gatewayOf(t, { dialects: { alpha: ['responses'] } })
+  const clock = manualClock()
+  const gateway = await gatewayOf(t, { dialects: { alpha: ['responses'] }, clock })
   const [begin, , end] = ANSWERS.responses.events
   const long = { ...end, response: { ...end.response, instructions: 'x'.repeat(20 * 2 ** 20) } }
+  const texts = [begin, long].map((each) => `data: ${JSON.stringify(each)}\n\n`)
+  const [completed, waited] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   gateway.upstream.alpha!.script = async (response) => {
     response.writeHead(200, SSE)
-    for (const each of [begin, long]) response.write(`data: ${JSON.stringify(each)}\n\n`)
-    await sleep(20)
+    for (const each of texts) response.write(each)
+    await completed.promise
     response.end('data: [DONE]\n\n')
+    await clock.advance(5_000)
+    waited.resolve()
   }
-  const asked = post({ ...ANSWERS.responses.request, stream: true })
-  const response = await fetch(gateway.url + ANSWERS.responses.path, asked)
-  await sleep(1_500)
-  assert.match((await response.text()).slice(-20), /\ndata: \[DONE\]\n\n$/)
+  const response = await fetch(gateway.url + ANSWERS.responses.path, streamed)
+  let got = ''
+  for await (const part of response.body!) {
+    got += Buffer.from(part).toString()
+    if (got.length <= texts[0]!.length) continue
+    completed.resolve() // the gateway has read the last event, and waits for this client
+    await waited.promise
+  }
+  assert.match(got.slice(-20), /\ndata: \[DONE\]\n\n$/)
 })
 
 /** Errors whose body does not arrive as it should. */
@@ -187,12 +210,19 @@ const NO_WHOLE_BODY: [what: string, status: number, send: (response: ServerRespo
 
 for (const [what, status, send] of NO_WHOLE_BODY)
   test(`the next target is asked after ${what}`, async (t) => {
-    const gateway = await gatewayOf(t, {
-      providers: { alpha: answer(), beta: answer() },
-      config: `resilience: { retries: 0, cooldown: 1ms, answer: 400ms }\n${TWO_TARGETS}`,
+    const clock = manualClock()
+    const providers = { alpha: send, beta: answer() }
+    const gateway = await gatewayOf(t, { providers, config: `${NO_WAIT}\n${TWO_TARGETS}`, clock })
+    let isDone = false
+    const asked = gateway.chat(ask('auto')).finally(() => {
+      isDone = true
     })
-    gateway.upstream.alpha!.script = send
-    const got = await gateway.chat(ask('auto'))
+    // The time of an answer, ten minutes, would not pass meanwhile.
+    await until('it is answered', async () => {
+      await clock.advance(100)
+      return isDone
+    })
+    const got = await asked
     assert.deepEqual([got.status, got.headers.get('x-gateway-provider')], [200, 'beta'])
     const { attempt_log } = await gateway.record(got.headers.get('x-gateway-request-id'))
     assert.deepEqual([attempt_log[0].status, attempt_log[0].outcome], [status, 'failed'])
